@@ -3,126 +3,73 @@
 Adapters import public names and this module, nothing deeper.
 """
 
-from .aio import finish_in_thread, make_async, make_async_write
-from .calls import explaining, suggesting, unknown_name
-from .embedders import check_embedder
-from .features.files import ROOT, normalise_path, numbered
-from .features.keys import (
-    Held,
-    forget_if,
-    keys_between,
-    last_between,
-    store_if,
-    update_all,
-    update_if,
-)
-from .features.outcomes import Verdict
-from .features.packing import Budget, Packed, TokenCounter, pack
-from .features.tallies import tallies, values
-from .features.transfer import (
-    ForeignLink,
-    ForeignRecord,
-    PastChange,
-    foreign_link,
-    foreign_record,
-    import_foreign,
-)
-from .features.turns import Turn, add_turns, turn_key
-from .memory.memories import Where, check_store
-from .memory.ranking import DAY, Scored, Signals
-from .memory.ranking import checked as checked_ranking
-from .memory.search import Mode
-from .model.arrays import Truths
-from .model.fields import (
-    MAX_CONTENT,
-    MAX_LABEL,
-    function,
-    identifier,
-    integer,
-    label,
-    number,
-    one_of,
-    path,
-    plain,
-    storable,
-    vector,
-)
-from .model.namespaces import Scope, check_namespace, check_scope, covers, unsegment
-from .model.port import Page, Tally
-from .model.progress import Progress, counted, telling
-from .model.records import CHECKS, Listed, Order
-from .model.records import checked as checked_fields
-from .text import read_query, rough_tokens, terms
-
-__all__ = [
-    "CHECKS",
-    "DAY",
-    "MAX_CONTENT",
-    "MAX_LABEL",
-    "ROOT",
-    "Budget",
-    "ForeignLink",
-    "ForeignRecord",
-    "Held",
-    "Listed",
-    "Mode",
-    "Order",
-    "Packed",
-    "Page",
-    "PastChange",
-    "Progress",
-    "Scope",
-    "Scored",
-    "Signals",
-    "Tally",
-    "TokenCounter",
-    "Truths",
-    "Turn",
-    "Verdict",
-    "Where",
-    "add_turns",
-    "check_embedder",
-    "check_namespace",
-    "check_scope",
-    "check_store",
-    "checked_fields",
-    "checked_ranking",
-    "counted",
-    "covers",
-    "explaining",
-    "finish_in_thread",
-    "foreign_link",
-    "foreign_record",
-    "forget_if",
-    "function",
-    "identifier",
-    "import_foreign",
-    "integer",
-    "keys_between",
-    "label",
-    "last_between",
-    "make_async",
-    "make_async_write",
-    "normalise_path",
-    "number",
-    "numbered",
-    "one_of",
-    "pack",
-    "path",
-    "plain",
-    "read_query",
-    "rough_tokens",
-    "storable",
-    "store_if",
-    "suggesting",
-    "tallies",
-    "telling",
-    "terms",
-    "turn_key",
-    "unknown_name",
-    "unsegment",
-    "update_all",
-    "update_if",
-    "values",
-    "vector",
-]
+from .aio import finish_in_thread as finish_in_thread
+from .aio import make_async as make_async
+from .aio import make_async_write as make_async_write
+from .calls import explaining as explaining
+from .calls import suggesting as suggesting
+from .calls import unknown_name as unknown_name
+from .embedders import check_embedder as check_embedder
+from .features.files import ROOT as ROOT
+from .features.files import normalise_path as normalise_path
+from .features.files import numbered as numbered
+from .features.keys import Held as Held
+from .features.keys import forget_if as forget_if
+from .features.keys import keys_between as keys_between
+from .features.keys import last_between as last_between
+from .features.keys import store_if as store_if
+from .features.keys import update_all as update_all
+from .features.keys import update_if as update_if
+from .features.outcomes import Verdict as Verdict
+from .features.packing import Budget as Budget
+from .features.packing import Packed as Packed
+from .features.packing import TokenCounter as TokenCounter
+from .features.packing import pack as pack
+from .features.tallies import tallies as tallies
+from .features.tallies import values as values
+from .features.transfer import ForeignLink as ForeignLink
+from .features.transfer import ForeignRecord as ForeignRecord
+from .features.transfer import PastChange as PastChange
+from .features.transfer import foreign_link as foreign_link
+from .features.transfer import foreign_record as foreign_record
+from .features.transfer import import_foreign as import_foreign
+from .features.turns import Turn as Turn
+from .features.turns import add_turns as add_turns
+from .features.turns import turn_key as turn_key
+from .memory.memories import Where as Where
+from .memory.memories import check_store as check_store
+from .memory.ranking import DAY as DAY
+from .memory.ranking import Scored as Scored
+from .memory.ranking import Signals as Signals
+from .memory.ranking import checked_ranking as checked_ranking
+from .memory.search import Mode as Mode
+from .model.arrays import Truths as Truths
+from .model.fields import MAX_CONTENT as MAX_CONTENT
+from .model.fields import MAX_LABEL as MAX_LABEL
+from .model.fields import function as function
+from .model.fields import identifier as identifier
+from .model.fields import integer as integer
+from .model.fields import label as label
+from .model.fields import number as number
+from .model.fields import one_of as one_of
+from .model.fields import path as path
+from .model.fields import plain as plain
+from .model.fields import storable as storable
+from .model.fields import vector as vector
+from .model.namespaces import Scope as Scope
+from .model.namespaces import check_namespace as check_namespace
+from .model.namespaces import check_scope as check_scope
+from .model.namespaces import covers as covers
+from .model.namespaces import unsegment as unsegment
+from .model.port import Page as Page
+from .model.port import Tally as Tally
+from .model.progress import Progress as Progress
+from .model.progress import counted as counted
+from .model.progress import telling as telling
+from .model.records import CHECKS as CHECKS
+from .model.records import Listed as Listed
+from .model.records import Order as Order
+from .model.records import checked_fields as checked_fields
+from .text import read_query as read_query
+from .text import rough_tokens as rough_tokens
+from .text import terms as terms

@@ -11,7 +11,7 @@ from ..memory.engine import Transaction
 from ..memory.memories import check_store
 from ..memory.writing import find_live, retire, revise, unexpired, update
 from ..model import fields as checks
-from ..model.records import MemoryRecord, checked
+from ..model.records import MemoryRecord, checked_fields
 
 if TYPE_CHECKING:
     from ..store import MemoryStore
@@ -122,7 +122,7 @@ def update_all(store: MemoryStore, changes: Mapping[str, Mapping[str, Any]]) -> 
     An id without a live record is passed over. Text, author and value cannot be changed.
     """
     engine = check_store(store)._engine
-    fields = {id: checked(each) for id, each in changes.items()}
+    fields = {id: checked_fields(each) for id, each in changes.items()}
     for each in fields.values():
         if name := next(iter(_NOT_TOGETHER & each.keys()), None):
             raise ValidationError(f"many records cannot change the field {name!r} together")

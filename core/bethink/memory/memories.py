@@ -51,8 +51,7 @@ from ..storage import Anchor, open_backend
 from . import history, reading, writing
 from .engine import Engine, Screen, Transaction
 from .history import Diff, Moments, Version, When
-from .ranking import Ranking, WeightedSum
-from .ranking import checked as checked_ranking
+from .ranking import Ranking, WeightedSum, checked_ranking
 from .reading import Request
 from .search import Mode
 from .writing import DuplicateFinder, OnSimilar

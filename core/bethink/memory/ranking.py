@@ -96,7 +96,7 @@ class HasUpperBound(Protocol):
         """
 
 
-def checked(ranking: Ranking) -> Ranking:
+def checked_ranking(ranking: Ranking) -> Ranking:
     """Return *ranking* if it can rank."""
     if isinstance(ranking, type) or not callable(getattr(ranking, "rank", None)):
         kind = type(ranking).__name__

@@ -24,7 +24,7 @@ from ..model.records import (
     TURN_KEY,
     MemoryRecord,
     State,
-    checked,
+    checked_fields,
     different,
     new_record,
 )
@@ -80,7 +80,7 @@ def store_many(
     change, and raises to refuse the write.
     """
     engine.check_open()
-    common = checked(shared)
+    common = checked_fields(shared)
     now = engine.clock()  # before the embedding; the journal's time is read inside the transaction
     built = _build_records(engine, _listed(items), common, now)
     if engine.source is not None or engine.screen is not None:
@@ -151,7 +151,7 @@ def update(
     *check* sees the record inside the transaction, and may refuse by an error.
     """
     engine.check_open()
-    fields = checked(changes)
+    fields = checked_fields(changes)
     if "supersedes" in fields:
         raise ValidationError("an update cannot supersede another record; store can")
     named = fields.pop("vectors", {})
@@ -384,7 +384,7 @@ def build_record(
     if isinstance(item, str):
         fields = {"namespace": "default", **common, "content": content("content", item)}
     elif isinstance(item, Mapping):
-        fields = {"content": "", "namespace": "default", **common, **checked(item)}
+        fields = {"content": "", "namespace": "default", **common, **checked_fields(item)}
     else:
         raise ValidationError(f"an item must be a str or a mapping, not {type(item).__name__}")
     named, old = fields.pop("vectors", {}), fields.pop("supersedes", None)

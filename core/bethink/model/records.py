@@ -210,7 +210,7 @@ GIVEN_DEFAULTS: Final[Mapping[str, object]] = {
 """What ``store`` takes for a field that the caller does not give."""
 
 
-def checked(given: Mapping[str, Any]) -> dict[str, Any]:
+def checked_fields(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return *given* checked and in the stored form.
 
     Raise ``ValidationError`` for the first wrong field.

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from bethink import MemoryStore, ValidationError
 from bethink.model import fields
 from bethink.model.fields import MAX_CONTENT, MAX_LABEL, plain, timestamp, vector
-from bethink.model.records import CHECKS, checked
+from bethink.model.records import CHECKS, checked_fields
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
@@ -92,7 +92,7 @@ def test_a_value_may_not_contain_itself() -> None:
     value: list[Any] = []
     value.append(value)
     with pytest.raises(ValidationError, match="itself"):
-        checked({"value": value})
+        checked_fields({"value": value})
 
 
 def test_times_are_numbers_or_aware_datetimes() -> None:
@@ -118,11 +118,11 @@ def test_milliseconds_are_told_from_seconds(milliseconds: float) -> None:
 
 
 def test_blank_content_counts_as_none() -> None:
-    assert checked({"content": " \n\t"}) == {"content": ""}
+    assert checked_fields({"content": " \n\t"}) == {"content": ""}
 
 
 def test_tags_are_unique_and_keep_their_order() -> None:
-    assert checked({"tags": ["b", "a", "b"]}) == {"tags": ("b", "a")}
+    assert checked_fields({"tags": ["b", "a", "b"]}) == {"tags": ("b", "a")}
 
 
 def test_the_longest_texts_are_stored_whole() -> None:

@@ -15,7 +15,7 @@ from ...memory.engine import Engine, Transaction
 from ...memory.writing import add, build_record, retire, revise, unexpired
 from ...model.namespaces import below
 from ...model.port import EMBEDDED
-from ...model.records import MemoryRecord, checked
+from ...model.records import MemoryRecord, checked_fields
 from .chunks import (
     CHUNK_PREFIX,
     MAX_PATH_CHARACTERS,
@@ -231,7 +231,7 @@ class ChunkedTexts:
 def _text_fields(text: str) -> dict[str, Any]:
     """Return the fields for *text*: a blank text is a value, since no content can be blank."""
     blank = not text.strip()
-    return checked({"content": "" if blank else text, "value": text if blank else None})
+    return checked_fields({"content": "" if blank else text, "value": text if blank else None})
 
 
 def _identity(record: MemoryRecord | None) -> tuple[object, ...]:
