@@ -100,10 +100,11 @@ def resolve_conflict(engine: Engine, keep: str, drop: Iterable[str], reason: str
 
 
 def _within(parsed_records: Sequence[ParsedRecord]) -> Iterator[Conflict]:
-    from ..statements import find_conflict
+    from ..statements import find_conflict, promising_pairs
     from .candidates import candidate_pairs
 
-    for one, other in candidate_pairs(parsed_records):
+    features = [parsed.features for parsed in parsed_records]
+    for one, other in promising_pairs(features, candidate_pairs(parsed_records)):
         if (found := find_conflict(parsed_records[one], parsed_records[other])) is not None:
             yield found
 

@@ -28,8 +28,8 @@ _MOST: Final = (1 << _BITS) - 1
 
 def candidate_pairs(
     parsed_records: Sequence[ParsedRecord], neighbours: int = NEIGHBOURS
-) -> list[tuple[int, int]]:
-    """Return the pairs of *parsed_records* to compare, as ascending pairs of places.
+) -> Positions:
+    """Return the pairs of *parsed_records* to compare: two places a row, ascending.
 
     Up to *neighbours* + 1 parsed records, all pairs that share a word are returned.
     """
@@ -39,8 +39,8 @@ def candidate_pairs(
     own = np.repeat(np.arange(size), [len(places) for places in nearest])
     others = np.concatenate([words.none, *nearest])
     keys = np.unique(np.minimum(own, others) * size + np.maximum(own, others))
-    first, second = np.divmod(keys, max(size, 1))
-    return list(zip(first.tolist(), second.tolist(), strict=True))
+    pairs: Positions = np.stack(np.divmod(keys, max(size, 1)), axis=1)
+    return pairs
 
 
 class _Words:

@@ -15,6 +15,7 @@ from ...model.records import MemoryRecord
 from ...model.values import Value
 from ...text import is_english, utc
 from .lexicon import BASE_FORMS, DIRECTIONS, FORMS_OF_BE, MODIFIERS, NUMBERS, WEAK_VERBS
+from .prefilter import promising_pairs
 from .rules import Signals, Tier, compare, differ
 from .statement_features import (
     EXACT_NAMES,
@@ -40,6 +41,7 @@ __all__ = [
     "are_duplicates",
     "find_conflict",
     "parse_record",
+    "promising_pairs",
 ]
 
 MIN_DUPLICATE_COSINE: Final = 0.92
