@@ -245,3 +245,18 @@ def test_stores_that_meet_leave_nothing_where_the_process_has_gone(
         assert waiting.result()[0].row == 1
         assert list(elsewhere.iterdir()) == []
     assert [file.name for file in tmp_path.iterdir() if file.is_file()] == ["memory.db"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows does not move an open file")
+def test_a_write_refused_after_its_transaction_began_leaves_the_next_write_free(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "memory.db"
+    with MemoryStore(path) as store:
+        store.store("one")
+        moved = path.rename(tmp_path / "moved.db")
+        with pytest.raises(StorageError, match="is gone"):
+            store.store("two")
+        moved.rename(path)
+        store.store("three")
+        assert {record.content for record in store.all()} == {"one", "three"}
