@@ -1,0 +1,139 @@
+// The shell: navigation, namespace, theme, keys, messages, and the view of the present address.
+//
+// A view is a module in views/ that defines one custom element. The shell loads the module at the
+// first visit and sets `place` (router.js) at every change of the address. The address holds all
+// state of a view; a view reads `place` and calls `go(changedQuery({...}))`.
+
+import * as api from "./core/api.js";
+import { BethinkElement, define } from "./core/element.js";
+import { keys, known } from "./core/keys.js";
+import { changedQuery, go, href, install, place } from "./core/router.js";
+import { followJournal, refresh, shared, values } from "./core/state.js";
+import { each, html } from "./core/template.js";
+import { apply, nextTheme, setTheme, theme } from "./core/theme.js";
+import { failed, toasts } from "./core/toasts.js";
+
+/** @type {import("./core/router.js").Route[]} */
+const ROUTES = [
+  { path: "/", title: "Home", key: "h", tag: "home-view", load: () => import("./views/home.js") },
+  { path: "/memories", title: "Memories", key: "m", tag: "memories-view", load: () => import("./views/memories.js") },
+  { path: "/memories/:id", title: "Memory", key: "", tag: "memory-view", load: () => import("./views/memory.js") },
+  { path: "/recall", title: "Recall", key: "r", tag: "recall-view", load: () => import("./views/recall.js") },
+  { path: "/conflicts", title: "Conflicts", key: "c", tag: "conflicts-view", load: () => import("./views/conflicts.js") },
+  { path: "/activity", title: "Activity", key: "a", tag: "activity-view", load: () => import("./views/activity.js") },
+];
+const TOAST_MILLISECONDS = 8000;
+
+class App extends BethinkElement {
+  opened() {
+    this.view = null;
+    this.messages = [];
+    this.listen(window, "bethink-place", () => this.show());
+    this.listen(window, "bethink-token", () => this.ask());
+    this.listen(shared, "change", () => this.update());
+    this.listen(toasts, "toast", (event) => this.tell(event.detail));
+    keys(this.keys(), this.life.signal);
+    if (api.hasToken()) this.start();
+    else queueMicrotask(() => this.ask());
+  }
+
+  start() {
+    refresh().catch(failed);
+    followJournal().catch(failed);
+    this.show();
+  }
+
+  keys() {
+    const visits = ROUTES.filter((route) => route.key);
+    return [
+      ...visits.map((route) => ({ key: `g ${route.key}`, label: route.title, run: () => go(href(route.path)) })),
+      { key: "/", label: "Search", run: () => this.search() },
+      { key: "?", label: "This help", run: () => this.querySelector("dialog.help")?.showModal() },
+    ];
+  }
+
+  async search() {
+    if (place()?.route.path !== "/recall") go(href("/recall"));
+    await ROUTES[3].load();
+    requestAnimationFrame(() => requestAnimationFrame(() => this.querySelector("input[type=search]")?.focus()));
+  }
+
+  async show() {
+    const found = place() ?? { route: ROUTES[0], params: {}, query: new URLSearchParams(), state: "" };
+    await found.route.load();
+    if (this.view?.localName !== found.route.tag) this.view = document.createElement(found.route.tag);
+    this.view.place = found;
+    document.title = `${found.route.title} · bethink`;
+    this.update();
+  }
+
+  ask() {
+    const dialog = this.querySelector("dialog.token");
+    if (dialog && !dialog.open) dialog.showModal();
+    else if (!dialog) setTimeout(() => this.ask());
+  }
+
+  /** @param {SubmitEvent} event */
+  enter(event) {
+    const form = /** @type {HTMLFormElement} */ (event.target);
+    api.setToken(form.elements["token"].value);
+    this.start();
+  }
+
+  tell(message) {
+    this.messages = [...this.messages, message];
+    setTimeout(() => this.untell(message), TOAST_MILLISECONDS);
+    this.update();
+  }
+
+  untell(message) {
+    this.messages = this.messages.filter((other) => other !== message);
+    this.update();
+  }
+
+  draw() {
+    const now = place()?.route;
+    return html`
+      <nav class="side" aria-label="Views">
+        <a class="brand" href=${href("/")}><img src="/web/icon.svg" alt="">bethink</a>
+        <ul>${each(ROUTES.filter((route) => route.key), (route) => route.path, (route) => html`
+          <li><a href=${href(route.path)} aria-current=${now && (now.path === route.path || now.path.startsWith(`${route.path}/`)) && "page"}>${route.title}<kbd>g ${route.key}</kbd></a></li>`)}</ul>
+        <div class="foot">
+          <label>Namespace <select name="ns" @change=${(event) => go(changedQuery({ ns: event.target.value || null, id: null }))}>
+            <option value="">Everything</option>
+            ${each(namespaces(), (name) => name, (name) => html`<option value=${name} ?selected=${scope() === name}>${name}</option>`)}
+          </select></label>
+          <button @click=${() => { setTheme(nextTheme()); this.update(); }}>Theme: ${theme()}</button>
+        </div>
+      </nav>
+      <main id="main" tabindex="-1">${this.view}</main>
+      <div class="toasts">${each(this.messages, (message) => message.id, (message) => html`
+        <div class="toast ${message.kind}" role=${message.kind === "error" ? "alert" : null}><span>${message.text}</span>
+          ${message.undo && html`<button @click=${() => { message.undo().catch(failed); this.untell(message); }}>Undo</button>`}</div>`)}</div>
+      <dialog class="token" aria-label="Token"><form method="dialog" @submit=${(event) => this.enter(event)}>
+        <h1>Enter a token</h1>
+        <p class="soft">The server prints the path of the file of tokens at the start. <code>bethink serve --open</code> opens this page with a token.</p>
+        <label>Token <input name="token" type="password" autocomplete="off" required></label>
+        <div class="actions"><button class="first">Continue</button></div></form></dialog>
+      <dialog class="help" aria-label="Keys"><div class="sheet"><h1>Keys</h1>
+        <dl>${each(known(), (key) => key.key, (key) => html`<dt><kbd>${key.key}</kbd></dt><dd>${key.label}</dd>`)}</dl>
+        <form method="dialog"><button>Close</button></form></div></dialog>`;
+  }
+}
+
+const scope = () => new URLSearchParams(location.search).get("ns") ?? "";
+
+/** Every namespace, and every path above. */
+function namespaces() {
+  const all = new Set(scope() ? [scope()] : []);
+  for (const name of Object.keys(values.namespaces)) {
+    const parts = name.split("/");
+    parts.forEach((_, index) => all.add(parts.slice(0, index + 1).join("/")));
+  }
+  return [...all].sort();
+}
+
+api.takeToken();
+apply();
+install(ROUTES);
+define("bethink-app", App);

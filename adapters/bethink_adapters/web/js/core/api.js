@@ -1,0 +1,134 @@
+// The client of the REST API: token, problems, entity tags and the stream of events.
+
+const TOKEN = "bethink-token";
+
+/** A refused request, as RFC 9457 tells it. */
+export class Problem extends Error {
+  /** @param {{status: number, title?: string, detail?: string, type?: string}} told */
+  constructor(told) {
+    super(told.detail || told.title || `error ${told.status}`);
+    this.status = told.status;
+    this.title = told.title ?? "";
+    this.kind = (told.type ?? "").split(":").pop();
+    this.told = told;
+  }
+}
+
+/** Take the token of `#token=…` out of the address. */
+export function takeToken() {
+  const found = new URLSearchParams(location.hash.slice(1)).get("token");
+  if (!found) return;
+  setToken(found);
+  history.replaceState(history.state, "", location.pathname + location.search);
+}
+
+/** @param {string} token */
+export function setToken(token) {
+  sessionStorage.setItem(TOKEN, token.trim());
+}
+
+export const hasToken = () => Boolean(sessionStorage.getItem(TOKEN));
+
+/** @typedef {{query?: Record<string, unknown>, body?: unknown, ifMatch?: string | null,
+ *   signal?: AbortSignal}} Options */
+
+/** Send a request; return the response, or throw a `Problem`.
+ * @param {string} method @param {string} path below /v1 @param {Options} [options] */
+export async function send(method, path, options = {}) {
+  const headers = new Headers();
+  headers.set("Authorization", `Bearer ${sessionStorage.getItem(TOKEN) ?? ""}`);
+  if (options.ifMatch) headers.set("If-Match", options.ifMatch);
+  let body;
+  if (options.body !== undefined) {
+    headers.set("Content-Type", "application/json");
+    body = JSON.stringify(options.body);
+  }
+  let reply;
+  try {
+    reply = await fetch(address(path, options.query), { method, headers, body, signal: options.signal });
+  } catch (error) {
+    if (options.signal?.aborted) throw error;
+    throw new Problem({ status: 0, title: "No answer", detail: "The server does not answer." });
+  }
+  if (reply.ok) return reply;
+  const told = await reply.json().catch(() => ({ status: reply.status, title: reply.statusText }));
+  if (reply.status === 401) dispatchEvent(new Event("bethink-token"));
+  throw new Problem({ ...told, status: reply.status });
+}
+
+/** @param {string} path @param {Record<string, unknown>} [query] */
+export function address(path, query = {}) {
+  const all = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value === null || value === undefined || value === "" || value === false) continue;
+    all.append(name, typeof value === "object" ? JSON.stringify(value) : String(value));
+  }
+  const text = all.toString();
+  return `/v1${path}${text ? `?${text}` : ""}`;
+}
+
+/** @param {string} method @param {string} path @param {Options} [options] */
+async function json(method, path, options) {
+  const reply = await send(method, path, options);
+  return reply.status === 204 ? null : reply.json();
+}
+
+/** @param {string} path @param {Record<string, unknown>} [query] @param {AbortSignal} [signal] */
+export const get = (path, query, signal) => json("GET", path, { query, signal });
+/** @param {string} path @param {unknown} body @param {Options} [options] */
+export const post = (path, body, options) => json("POST", path, { body, ...options });
+/** @param {string} path @param {unknown} body @param {Options} [options] */
+export const patch = (path, body, options) => json("PATCH", path, { body, ...options });
+/** @param {string} path @param {Options} [options] */
+export const remove = (path, options) => json("DELETE", path, options);
+
+/** A memory with its entity tag. @param {string} id @param {Record<string, unknown>} [query] @param {AbortSignal} [signal] */
+export async function getMemory(id, query, signal) {
+  const reply = await send("GET", memoryPath(id), { query, signal });
+  return { record: await reply.json(), etag: reply.headers.get("ETag") };
+}
+
+/** @param {string} id */
+export const memoryPath = (id) => `/memories/${encodeURIComponent(id)}`;
+
+/** The entries of the journal as they come, over broken connections too.
+ * @param {{since?: number | null, signal: AbortSignal, onState?: (live: boolean) => void}} options */
+export async function* events({ since = null, signal, onState }) {
+  let last = since === null ? null : String(since);
+  while (!signal.aborted) {
+    try {
+      const query = last === null ? {} : { since: last };
+      const reply = await send("GET", "/events", { query, signal });
+      onState?.(true);
+      for await (const message of messages(/** @type {ReadableStream<Uint8Array>} */ (reply.body))) {
+        last = message.id ?? last;
+        if (message.data) yield JSON.parse(message.data);
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      if (error instanceof Problem && [401, 403].includes(error.status)) return;
+    }
+    onState?.(false);
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+  }
+}
+
+/** Parse server-sent events. @param {ReadableStream<Uint8Array>} body */
+async function* messages(body) {
+  const reader = body.pipeThrough(/** @type {any} */ (new TextDecoderStream())).getReader();
+  let text = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    const blocks = (text + value).split("\n\n");
+    text = /** @type {string} */ (blocks.pop());
+    for (const block of blocks) {
+      const message = {};
+      for (const line of block.split("\n")) {
+        const colon = line.indexOf(":");
+        if (colon > 0) message[line.slice(0, colon)] = line.slice(colon + 1).trimStart();
+      }
+      yield message;
+    }
+  }
+}

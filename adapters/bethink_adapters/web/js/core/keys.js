@@ -1,0 +1,51 @@
+// Keys. Views add theirs with `keys(element, table)`; the table goes when the element goes.
+
+/** @typedef {{key: string, label: string, run: (event: KeyboardEvent) => void, group?: string}} Key */
+
+/** @type {Set<Key[]>} */
+const tables = new Set();
+let before = "";
+let clock = 0;
+
+/** Add *table* while *signal* lasts. @param {Key[]} table @param {AbortSignal} [signal] */
+export function keys(table, signal) {
+  tables.add(table);
+  signal?.addEventListener("abort", () => tables.delete(table));
+}
+
+/** All keys, for the help sheet. */
+export const known = () => [...tables].flat();
+
+/** @param {EventTarget | null} target */
+export function typing(target) {
+  const element = /** @type {HTMLElement} */ (target);
+  if (!element?.matches) return false;
+  return element.isContentEditable || element.matches("textarea, select, input:not([type=checkbox], [type=radio], [type=range])");
+}
+
+/** @param {KeyboardEvent} event */
+export const pressed = (event) => `${event.ctrlKey || event.metaKey ? "Ctrl+" : ""}${event.key.length === 1 && !event.shiftKey ? event.key.toLowerCase() : event.key}`;
+
+/** Run what stands for the pressed key; the last table that was added is asked first. @param {KeyboardEvent} event */
+function onKey(event) {
+  if (event.defaultPrevented || event.isComposing || event.altKey) return;
+  const name = pressed(event);
+  if (typing(event.target) && !name.startsWith("Ctrl+")) return;
+  if (document.querySelector("dialog[open]") && !name.startsWith("Ctrl+")) return;
+  const both = before ? `${before} ${name}` : name;
+  before = "";
+  for (const table of [...tables].reverse()) {
+    const found = table.find((item) => item.key === both);
+    if (!found) continue;
+    event.preventDefault();
+    found.run(event);
+    return;
+  }
+  if (name === "g") {
+    before = "g";
+    clearTimeout(clock);
+    clock = window.setTimeout(() => (before = ""), 1200);
+  }
+}
+
+document.addEventListener("keydown", onKey);

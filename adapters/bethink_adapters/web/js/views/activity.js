@@ -1,0 +1,63 @@
+// Activity: the journal as it grows, with an undo for each entry.
+
+import * as api from "../core/api.js";
+import { BethinkElement, define } from "../core/element.js";
+import { iso, when } from "../core/format.js";
+import { changedQuery, go, memory } from "../core/router.js";
+import { scope, shared, values } from "../core/state.js";
+import { each, html } from "../core/template.js";
+import { failed, toast, undo } from "../core/toasts.js";
+import { empty, rowKeys } from "../parts/rows.js";
+
+const PAGE = 100;
+const FINAL = new Set(["touch", "snapshot", "erase"]);
+
+class Activity extends BethinkElement {
+  static properties = ["place"];
+
+  opened() {
+    this.items = [];
+    rowKeys(this, (entry) => entry.id);
+    this.listen(shared, "journal", () => this.paused || this.load());
+    this.listen(shared, "change", () => this.update());
+    this.load();
+  }
+
+  changed() {
+    this.load();
+  }
+
+  async load() {
+    try {
+      const { items } = await api.get("/log", { ...scope(), limit: PAGE }, this.life.signal);
+      const action = this.place.query.get("action");
+      Object.assign(this, { all: items, items: items.filter((entry) => !action || entry.action === action), loaded: true });
+      this.update();
+    } catch (error) {
+      failed(error);
+    }
+  }
+
+  async undo(entry) {
+    await undo([entry.seq]).then(() => toast(`Entry ${entry.seq} undone`)).catch(failed);
+    await this.load();
+  }
+
+  draw() {
+    const actions = [...new Set((this.all ?? []).map((entry) => entry.action))].sort();
+    const chosen = this.place.query.get("action") ?? "";
+    return html`<div class="head"><h1>Activity</h1><p class="soft">${values.live ? "live" : "connecting"}</p></div>
+      <div class="tools"><label>Action <select @change=${(event) => go(changedQuery({ action: event.target.value || null }))}><option value="">all</option>
+        ${each(actions, (name) => name, (name) => html`<option ?selected=${name === chosen}>${name}</option>`)}</select></label>
+        <button @click=${() => { this.paused = !this.paused; this.load(); }}>${this.paused ? "Go on" : "Pause"}</button></div>
+      ${this.items.length
+        ? html`<ul class="rows">${each(this.items, (entry) => entry.seq, (entry, index) => html`<li ?data-now=${index === this.at}>
+            <span class="id soft">${entry.seq}</span><div><strong>${entry.action}</strong> ${entry.id && html`<a class="id" href=${memory(entry.id)}>${entry.id.slice(-8)}</a>`} <span class="soft">${entry.namespace}</span></div>
+            <time class="when" datetime=${iso(entry.at)}>${when(entry.at)}</time>
+            ${entry.changes?.content && html`<p class="facts">${entry.changes.content}</p>`}
+            ${!FINAL.has(entry.action) && html`<div class="facts"><button class="plain" @click=${() => this.undo(entry)}>Undo</button></div>`}</li>`)}</ul>`
+        : this.loaded && empty("The journal is empty.", 'bethink store "Deployments happen on Tuesdays"')}`;
+  }
+}
+
+define("activity-view", Activity);

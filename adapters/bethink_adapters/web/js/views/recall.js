@@ -1,0 +1,66 @@
+// Recall: search in three modes, and see from what each score is made.
+
+import * as api from "../core/api.js";
+import { BethinkElement, define } from "../core/element.js";
+import { changedQuery, go } from "../core/router.js";
+import { scope } from "../core/state.js";
+import { each, html } from "../core/template.js";
+import { failed } from "../core/toasts.js";
+import { empty, row, rowKeys } from "../parts/rows.js";
+import { score } from "../parts/score.js";
+
+const MODES = ["hybrid", "keyword", "semantic"];
+const COUNTS = [5, 10, 20, 50];
+
+class Recall extends BethinkElement {
+  static properties = ["place"];
+
+  opened() {
+    this.items = [];
+    rowKeys(this, (hit) => hit.memory.id);
+    this.load();
+  }
+
+  changed() {
+    this.load();
+  }
+
+  async load() {
+    const asked = this.place.query;
+    this.query = asked.get("q") ?? "";
+    try {
+      const body = { ...scope(), query: this.query, k: Number(asked.get("k") ?? 10), mode: asked.get("mode") ?? MODES[0], touch: false };
+      if (asked.get("as_of")) body.as_of = asked.get("as_of");
+      this.items = this.query.trim() ? (await api.post("/recall", body, { signal: this.life.signal })).items : [];
+      this.at = -1;
+      this.update();
+    } catch (error) {
+      failed(error);
+    }
+  }
+
+  /** @param {SubmitEvent} event */
+  search(event) {
+    event.preventDefault();
+    const { elements } = /** @type {HTMLFormElement} */ (event.target);
+    elements["q"].blur();
+    go(changedQuery({ q: elements["q"].value, as_of: elements["as_of"].value.trim() }));
+  }
+
+  draw() {
+    const asked = this.place.query;
+    const choice = (name, label, options) => html`<label>${label} <select @change=${(event) => go(changedQuery({ [name]: event.target.value }))}>
+      ${options.map((value) => html`<option ?selected=${String(value) === (asked.get(name) ?? (name === "k" ? "10" : MODES[0]))}>${value}</option>`)}</select></label>`;
+    return html`<div class="head"><h1>Recall</h1><p class="soft">Looking here counts as no access.</p></div>
+      <form class="tools" role="search" @submit=${(event) => this.search(event)}>
+        <label class="wide">Question <input type="search" name="q" .value=${this.query ?? ""} placeholder="when do we deploy?"></label>
+        ${choice("mode", "Mode", MODES)}${choice("k", "Hits", COUNTS)}
+        <label>As of <input name="as_of" .value=${asked.get("as_of") ?? ""} placeholder="now, or #12"></label>
+        <button class="first">Search</button></form>
+      ${this.items.length
+        ? html`<ul class="rows">${each(this.items, (hit) => hit.memory.id, (hit, index) => row(hit.memory, { now: index === this.at, inside: score(hit.explanation) }))}</ul>`
+        : this.query ? empty("Nothing relevant. No memory is returned for recency or importance alone.") : empty("Ask a question. The command line gives the same hits.", 'bethink recall "when do we deploy?"')}`;
+  }
+}
+
+define("recall-view", Recall);

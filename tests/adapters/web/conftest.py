@@ -1,0 +1,97 @@
+"""A browser before a real server: each test fails on errors of the console and foreign requests."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bethink import MemoryStore
+
+sync_api = pytest.importorskip("playwright.sync_api")
+
+SCRIPT = "<script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">"
+QUIET = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@dataclass
+class Served:
+    """A running server over a file."""
+
+    path: Path
+    url: str
+    token: str
+
+
+def fill(path: Path) -> None:
+    with MemoryStore(path) as store:
+        store.store("Bob lives in Oslo.", namespace="users/bob")
+        store.store("Bob lives in Bergen.", namespace="users/bob")
+        store.store(SCRIPT, namespace="team", category="gotcha", tags=["xss"])
+        store.store("Deployments happen on Tuesdays.", namespace="team", importance=0.9)
+        for number in range(120):
+            store.store(f"Ticket {number} waits.", namespace="tickets", category="todo")
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Served]:
+    path = tmp_path / "memory.db"
+    fill(path)
+    command = [sys.executable, "-m", "bethink_adapters.cli", "serve", "--db", str(path)]
+    options = ["--port", "0", "--json", "--tokens", str(tmp_path / "tokens.json")]
+    with subprocess.Popen([*command, *options], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        told = json.loads(process.stdout.readline())
+        yield Served(path, told["url"].rstrip("/"), told["token"])
+        process.terminate()
+        process.wait()
+
+
+def is_fault(said: Any) -> bool:
+    """Return whether the console shows an error; the browser logs a lost race for an edit, too."""
+    return said.type == "error" and "412 (Precondition Failed)" not in said.text
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        pytest.fail("Chromium is not installed")
+    with sync_api.sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=chromium, args=QUIET)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def page(request: pytest.FixtureRequest, browser: Any, served: Served) -> Iterator[Any]:
+    context = browser.new_context(
+        base_url=served.url,
+        color_scheme=getattr(request, "param", "light"),
+        viewport={"width": 1280, "height": 800},
+    )
+    opened, faults = context.new_page(), []
+    opened.on("pageerror", lambda error: faults.append(str(error)))
+    opened.on("console", lambda said: is_fault(said) and faults.append(said.text))
+    opened.on("dialog", lambda dialog: faults.append(dialog.message))
+    opened.on("request", lambda sent: sent.url.startswith(served.url) or faults.append(sent.url))
+    opened.goto(f"/#token={served.token}")
+    opened.wait_for_selector(".figures")
+    yield opened
+    context.close()
+    assert faults == []

@@ -1,0 +1,140 @@
+"""The web interface of `bethink serve`, in a real browser."""
+
+from __future__ import annotations
+
+import re
+from importlib import resources
+from typing import Any
+
+import pytest
+
+from bethink import MemoryStore
+
+from .conftest import SCRIPT, Served
+
+sync_api = pytest.importorskip("playwright.sync_api")
+VIEWS = ("/", "/memories", "/recall?q=when+do+deployments+happen", "/conflicts", "/activity")
+READY = {"/": ".figures", "/conflicts": ".pair"}
+NARROWEST, WIDEST = 360, 2560
+
+
+def visit(page: Any, address: str) -> None:
+    page.goto(address)
+    page.wait_for_selector(READY.get(address, ".rows li"))
+
+
+def test_the_token_leaves_the_address(page: Any, served: Served) -> None:
+    assert page.url == f"{served.url}/"
+
+
+def test_home_shows_the_counts_of_the_file(page: Any, served: Served) -> None:
+    with MemoryStore(served.path) as store:
+        states = store.stats().states
+    shown = [int(text) for text in page.locator(".figures strong").all_inner_texts()]
+    assert shown == [states[name] for name in ("live", "superseded", "archived", "expired")]
+
+
+def test_a_count_leads_to_the_filtered_list(page: Any) -> None:
+    page.locator(".shares a", has_text="gotcha").click()
+    page.wait_for_selector("memories-view .rows li")
+    assert page.locator(".rows > li").count() == 1
+    assert page.url.endswith("/memories?category=gotcha")
+
+
+def test_scripts_in_memories_are_text(page: Any) -> None:
+    visit(page, "/memories?category=gotcha")
+    assert page.locator(".rows .text").inner_text() == SCRIPT
+    assert page.title() == "Memories · bethink"
+
+
+def test_the_last_row_is_reached_page_by_page_and_back_restores_the_list(page: Any) -> None:
+    visit(page, "/memories")
+    page.get_by_role("button", name="Show 100 more").click()
+    last = page.locator(".rows .text", has_text="Bob lives in Oslo.")
+    last.click()
+    page.wait_for_selector("memory-view .content")
+    page.go_back()
+    last.wait_for()
+    assert page.locator(".rows > li").count() == 124
+
+
+def test_the_bars_of_a_hit_sum_to_the_score(page: Any) -> None:
+    visit(page, VIEWS[2])
+    for hit in page.locator(".score").all():
+        shares = hit.locator("[data-share]").all()
+        widths = [float(re.sub("%", "", each.evaluate("e => e.style.width"))) for each in shares]
+        score = float(hit.locator("strong").inner_text())
+        assert sum(widths) / 100 == pytest.approx(score, abs=1e-3)
+
+
+def test_forgetting_a_choice_can_be_undone(page: Any, served: Served) -> None:
+    visit(page, "/memories?category=gotcha")
+    page.keyboard.press("j")
+    page.keyboard.press("x")
+    page.get_by_role("button", name="Forget").click()
+    page.wait_for_selector("memories-view .empty")
+    page.get_by_role("button", name="Undo").click()
+    page.wait_for_selector("memories-view .rows li")
+    with MemoryStore(served.path) as store:
+        found = store.all(namespace="team", where={"category": "gotcha"})
+        assert [each.content for each in found] == [SCRIPT]
+
+
+def test_an_edit_by_keyboard_appears_in_the_history(page: Any, served: Served) -> None:
+    visit(page, "/memories?category=gotcha")
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("memory-view .content")
+    page.keyboard.press("e")
+    page.locator("textarea").fill("The form escapes markup.")
+    page.get_by_role("button", name="Save").click()
+    page.locator(".content", has_text="The form escapes markup.").wait_for()
+    assert page.locator(".story strong").all_inner_texts() == ["update", "store"]
+
+
+def test_an_edit_over_a_change_elsewhere_shows_the_text_there(page: Any, served: Served) -> None:
+    visit(page, "/memories?category=gotcha")
+    page.locator(".rows .text").click()
+    page.get_by_role("button", name="Edit").click()
+    page.wait_for_selector("textarea")
+    with MemoryStore(served.path) as store:
+        (record,) = store.all(namespace="team", where={"category": "gotcha"})
+        store.update(record.id, content="Changed by a colleague.")
+    page.locator("textarea").fill("Mine.")
+    page.get_by_role("button", name="Save").click()
+    page.get_by_role("alert").filter(has_text="Changed by a colleague.").wait_for()
+    assert page.locator("textarea").input_value() == "Mine."
+
+
+def test_a_conflict_is_settled_by_keys_and_taken_back(page: Any, served: Served) -> None:
+    page.goto("/conflicts?ns=users")
+    page.wait_for_selector(".pair")
+    page.keyboard.press("j")
+    page.keyboard.press("2")
+    page.wait_for_selector("conflicts-view .empty")
+    page.get_by_role("button", name="Undo").click()
+    page.wait_for_selector(".pair")
+
+
+def test_a_write_of_a_program_shows_without_a_reload(page: Any, served: Served) -> None:
+    visit(page, "/activity")
+    page.locator("text=live").first.wait_for()
+    with MemoryStore(served.path) as store:
+        store.store("Written by a program.", namespace="team")
+    page.locator(".rows", has_text="Written by a program.").wait_for(timeout=5000)
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("width", [NARROWEST, WIDEST])
+def test_no_view_scrolls_sideways(page: Any, view: str, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    visit(page, view)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("page", ["light", "dark"], indirect=True)
+@pytest.mark.parametrize("view", VIEWS)
+def test_axe_finds_nothing(page: Any, view: str) -> None:
+    visit(page, view)
+    page.evaluate((resources.files("axe_playwright_python") / "axe.min.js").read_text())
+    assert page.evaluate("axe.run().then((run) => run.violations.map((found) => found.id))") == []
