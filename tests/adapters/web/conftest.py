@@ -85,11 +85,16 @@ def page(request: pytest.FixtureRequest, browser: Any, served: Served) -> Iterat
         color_scheme=getattr(request, "param", "light"),
         viewport={"width": 1280, "height": 800},
     )
-    opened, faults = context.new_page(), []
-    opened.on("pageerror", lambda error: faults.append(str(error)))
-    opened.on("console", lambda said: is_fault(said) and faults.append(said.text))
-    opened.on("dialog", lambda dialog: faults.append(dialog.message))
-    opened.on("request", lambda sent: sent.url.startswith(served.url) or faults.append(sent.url))
+    opened, faults = context.new_page(), list[str]()
+
+    def note(fault: bool, text: str) -> None:
+        if fault:
+            faults.append(text)
+
+    opened.on("pageerror", lambda error: note(True, str(error)))
+    opened.on("console", lambda said: note(is_fault(said), said.text))
+    opened.on("dialog", lambda dialog: note(True, dialog.message))
+    opened.on("request", lambda sent: note(not sent.url.startswith(served.url), sent.url))
     opened.goto(f"/#token={served.token}")
     opened.wait_for_selector(".figures")
     yield opened
