@@ -15,6 +15,7 @@ from . import (
     agents,
     bulk,
     care,
+    desk,
     events,
     history,
     judging,
@@ -31,7 +32,7 @@ from .repeats import Repeats
 from .routing import PROBLEMS
 from .settings import Settings
 
-_MODULES = (memories, searching, judging, bulk, history, events, threads, transfer, care)
+_MODULES = (memories, searching, judging, bulk, history, events, threads, transfer, desk, care)
 
 
 class App(FastAPI):

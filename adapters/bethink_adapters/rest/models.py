@@ -226,3 +226,17 @@ class AppendBody(Body):
     """Messages to append, all or none."""
 
     messages: Annotated[list[MessageBody], Field(min_length=1, max_length=MAX_BATCH)]
+
+
+class TaskLinksBody(Body):
+    """The memories to link with a task."""
+
+    ids: Ids
+
+
+class SyncBody(Body):
+    """Which links to sync; *allow_failed* lets a reason such as "reverted" count as failed."""
+
+    namespace: Namespace | None = None
+    dry_run: bool = True
+    allow_failed: bool = False

@@ -131,3 +131,64 @@ class Health(BaseModel):
     """The state of the server."""
 
     status: str
+
+
+class TaskFacts(BaseModel):
+    """A task of a list of Beads or Claude Code; times are Unix seconds."""
+
+    source: str
+    id: str
+    title: str
+    status: str
+    updated_at: float | None
+    closed_at: float | None
+    close_reason: str
+    blocked_by: list[str]
+    session: str
+    closed: bool
+
+
+class TaskFile(BaseModel):
+    """A file that holds tasks, and the time of the last change."""
+
+    name: str
+    changed_at: float
+
+
+class Tasks(BaseModel):
+    """Tasks, the files read, and what could not be read."""
+
+    items: list[TaskFacts]
+    files: list[TaskFile]
+    skipped: list[str]
+
+
+class Verdict(BaseModel):
+    """The verdict of a closed task on a memory."""
+
+    task: str
+    memory: str
+    verdict: str
+    recorded: bool
+
+
+class Synced(BaseModel):
+    """Verdicts; *dry_run* says that nothing was recorded."""
+
+    items: list[Verdict]
+    dry_run: bool
+
+
+class HostFacts(BaseModel):
+    """An agent host; *detail* tells why its settings cannot be read."""
+
+    name: str
+    title: str
+    installed: bool
+    detail: str
+
+
+class Hosts(BaseModel):
+    """Agent hosts of the user."""
+
+    items: list[HostFacts]
