@@ -7,11 +7,12 @@
 import * as api from "./core/api.js";
 import { BethinkElement, define } from "./core/element.js";
 import { keys, known } from "./core/keys.js";
-import { changedQuery, go, href, install, place } from "./core/router.js";
+import { go, href, install, place } from "./core/router.js";
 import { followJournal, refresh, shared, values } from "./core/state.js";
 import { each, html } from "./core/template.js";
 import { apply, nextTheme, setTheme, theme } from "./core/theme.js";
 import { failed, toasts } from "./core/toasts.js";
+import { choice } from "./parts/choice.js";
 
 /** @type {import("./core/router.js").Route[]} */
 const ROUTES = [
@@ -22,6 +23,8 @@ const ROUTES = [
   { path: "/conflicts", title: "Conflicts", key: "c", tag: "conflicts-view", load: () => import("./views/conflicts.js") },
   { path: "/activity", title: "Activity", key: "a", tag: "activity-view", load: () => import("./views/activity.js") },
 ];
+const [HOME] = ROUTES;
+const RECALL = /** @type {typeof HOME} */ (ROUTES.find((route) => route.path === "/recall"));
 const TOAST_MILLISECONDS = 8000;
 
 class App extends BethinkElement {
@@ -53,13 +56,13 @@ class App extends BethinkElement {
   }
 
   async search() {
-    if (place()?.route.path !== "/recall") go(href("/recall"));
-    await ROUTES[3].load();
+    if (place()?.route !== RECALL) go(href(RECALL.path));
+    await RECALL.load();
     requestAnimationFrame(() => requestAnimationFrame(() => this.querySelector("input[type=search]")?.focus()));
   }
 
   async show() {
-    const found = place() ?? { route: ROUTES[0], params: {}, query: new URLSearchParams(), state: "" };
+    const found = place() ?? { route: HOME, params: {}, query: new URLSearchParams() };
     await found.route.load();
     if (this.view?.localName !== found.route.tag) this.view = document.createElement(found.route.tag);
     this.view.place = found;
@@ -99,10 +102,7 @@ class App extends BethinkElement {
         <ul>${each(ROUTES.filter((route) => route.key), (route) => route.path, (route) => html`
           <li><a href=${href(route.path)} aria-current=${now && (now.path === route.path || now.path.startsWith(`${route.path}/`)) && "page"}>${route.title}<kbd>g ${route.key}</kbd></a></li>`)}</ul>
         <div class="foot">
-          <label>Namespace <select name="ns" @change=${(event) => go(changedQuery({ ns: event.target.value || null, id: null }))}>
-            <option value="">Everything</option>
-            ${each(namespaces(), (name) => name, (name) => html`<option value=${name} ?selected=${scope() === name}>${name}</option>`)}
-          </select></label>
+          ${choice(new URLSearchParams(location.search), "ns", "Namespace", [["", "Everything"], ...namespaces().map((name) => [name, name])])}
           <button @click=${() => { setTheme(nextTheme()); this.update(); }}>Theme: ${theme()}</button>
         </div>
       </nav>
@@ -121,11 +121,10 @@ class App extends BethinkElement {
   }
 }
 
-const scope = () => new URLSearchParams(location.search).get("ns") ?? "";
-
 /** Every namespace, and every path above. */
 function namespaces() {
-  const all = new Set(scope() ? [scope()] : []);
+  const chosen = new URLSearchParams(location.search).get("ns");
+  const all = new Set(chosen ? [chosen] : []);
   for (const name of Object.keys(values.namespaces)) {
     const parts = name.split("/");
     parts.forEach((_, index) => all.add(parts.slice(0, index + 1).join("/")));

@@ -82,9 +82,9 @@ export const patch = (path, body, options) => json("PATCH", path, { body, ...opt
 /** @param {string} path @param {Options} [options] */
 export const remove = (path, options) => json("DELETE", path, options);
 
-/** A memory with its entity tag. @param {string} id @param {Record<string, unknown>} [query] @param {AbortSignal} [signal] */
-export async function getMemory(id, query, signal) {
-  const reply = await send("GET", memoryPath(id), { query, signal });
+/** A memory with its entity tag. @param {string} id @param {AbortSignal} [signal] */
+export async function getMemory(id, signal) {
+  const reply = await send("GET", memoryPath(id), { signal });
   return { record: await reply.json(), etag: reply.headers.get("ETag") };
 }
 

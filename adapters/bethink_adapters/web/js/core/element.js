@@ -25,9 +25,8 @@ export class BethinkElement extends HTMLElement {
         get: () => value,
         set: (next) => {
           if (next === value) return;
-          const before = value;
           value = next;
-          if (this.isConnected) this.changed(name, before);
+          if (this.isConnected) this.changed();
           this.update();
         },
       });
@@ -54,7 +53,6 @@ export class BethinkElement extends HTMLElement {
       this.planned = false;
       if (!this.isConnected) return;
       render(this.draw(), this);
-      this.drawn();
     });
   }
 
@@ -64,17 +62,10 @@ export class BethinkElement extends HTMLElement {
     target.addEventListener(name, run, { signal: this.life.signal });
   }
 
-  /** Tell the parents of the element. @param {string} name @param {unknown} [detail] */
-  emit(name, detail) {
-    this.dispatchEvent(new CustomEvent(name, { detail, bubbles: true }));
-  }
-
   /** Called when the element comes onto the page. */
   opened() {}
-  /** Called when a declared property changes while on the page. @param {string} _name @param {unknown} _before */
-  changed(_name, _before) {}
-  /** Called after each drawing. */
-  drawn() {}
+  /** Called when a declared property changes while on the page. */
+  changed() {}
   /** @returns {unknown} */
   draw() {
     return null;

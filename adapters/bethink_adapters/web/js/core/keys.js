@@ -1,6 +1,6 @@
 // Keys. Views add theirs with `keys(element, table)`; the table goes when the element goes.
 
-/** @typedef {{key: string, label: string, run: (event: KeyboardEvent) => void, group?: string}} Key */
+/** @typedef {{key: string, label: string, run: (event: KeyboardEvent) => void}} Key */
 
 /** @type {Set<Key[]>} */
 const tables = new Set();

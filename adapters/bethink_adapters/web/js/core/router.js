@@ -1,7 +1,7 @@
 // Addresses. The path and the query hold all state of a view; Back and Forward bring it back.
 
 /** @typedef {{path: string, title: string, key: string, tag: string, load: () => Promise<unknown>}} Route */
-/** @typedef {{route: Route, params: Record<string, string>, query: URLSearchParams, state: string}} Place */
+/** @typedef {{route: Route, params: Record<string, string>, query: URLSearchParams}} Place */
 
 /** @type {Route[]} */
 let routes = [];
@@ -29,7 +29,7 @@ export function place() {
     if (!found) continue;
     const params = {};
     for (const [name, text] of Object.entries(found.groups ?? {})) params[name] = decodeURIComponent(text);
-    return { route, params, query: new URLSearchParams(location.search), state: history.state?.entry };
+    return { route, params, query: new URLSearchParams(location.search) };
   }
   return null;
 }

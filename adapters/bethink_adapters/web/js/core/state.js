@@ -2,6 +2,8 @@
 
 import * as api from "./api.js";
 
+const MILLISECONDS_TOGETHER = 300;
+
 /** Tells listeners: "change" for a changed value, "journal" for entries of the journal. */
 export const shared = new EventTarget();
 
@@ -26,17 +28,19 @@ export async function refresh() {
   set({ namespaces: found.namespaces });
 }
 
-/** Tell the views of entries of the journal, for as long as the page is open. */
+/** Tell the views of a growing journal, for as long as the page is open. */
 export async function followJournal() {
   const { signal } = new AbortController();
-  for await (const entry of api.events({ signal, onState: (live) => set({ live }) })) {
-    shared.dispatchEvent(new CustomEvent("journal", { detail: entry }));
-    later();
-  }
+  for await (const _ of api.events({ signal, onState: (live) => set({ live }) })) tellSoon();
 }
 
 let timer = 0;
-function later() {
-  clearTimeout(timer);
-  timer = window.setTimeout(() => refresh().catch(() => {}), 400);
+
+/** Tell once of all entries that come close together, such as those of an import. */
+function tellSoon() {
+  timer ||= window.setTimeout(() => {
+    timer = 0;
+    shared.dispatchEvent(new Event("journal"));
+    refresh().catch(() => {});
+  }, MILLISECONDS_TOGETHER);
 }

@@ -27,7 +27,7 @@ export function announce(text) {
 }
 
 /** The number of the last entry of the journal. */
-export async function lastEntry() {
+async function lastEntry() {
   const { items } = await api.get("/log", { ...scope(), limit: 1 });
   return items.length ? items[0].seq : 0;
 }

@@ -1,54 +1,41 @@
 // Activity: the journal as it grows, with an undo for each entry.
 
 import * as api from "../core/api.js";
-import { BethinkElement, define } from "../core/element.js";
+import { define } from "../core/element.js";
 import { iso, when } from "../core/format.js";
-import { changedQuery, go, memory } from "../core/router.js";
+import { memory } from "../core/router.js";
 import { scope, shared, values } from "../core/state.js";
 import { each, html } from "../core/template.js";
 import { failed, toast, undo } from "../core/toasts.js";
+import { View } from "../core/view.js";
+import { choice } from "../parts/choice.js";
 import { empty, rowKeys } from "../parts/rows.js";
 
 const PAGE = 100;
 const FINAL = new Set(["touch", "snapshot", "erase"]);
 
-class Activity extends BethinkElement {
-  static properties = ["place"];
-
+class Activity extends View {
   opened() {
-    this.items = [];
     rowKeys(this, (entry) => entry.id);
     this.listen(shared, "journal", () => this.paused || this.load());
     this.listen(shared, "change", () => this.update());
-    this.load();
+    super.opened();
   }
 
-  changed() {
-    this.load();
-  }
-
-  async load() {
-    try {
-      const { items } = await api.get("/log", { ...scope(), limit: PAGE }, this.life.signal);
-      const action = this.place.query.get("action");
-      Object.assign(this, { all: items, items: items.filter((entry) => !action || entry.action === action), loaded: true });
-      this.update();
-    } catch (error) {
-      failed(error);
-    }
+  async read() {
+    const { items } = await api.get("/log", { ...scope(), limit: PAGE }, this.life.signal);
+    const action = this.place.query.get("action");
+    return { all: items, items: items.filter((entry) => !action || entry.action === action) };
   }
 
   async undo(entry) {
     await undo([entry.seq]).then(() => toast(`Entry ${entry.seq} undone`)).catch(failed);
-    await this.load();
   }
 
   draw() {
     const actions = [...new Set((this.all ?? []).map((entry) => entry.action))].sort();
-    const chosen = this.place.query.get("action") ?? "";
     return html`<div class="head"><h1>Activity</h1><p class="soft">${values.live ? "live" : "connecting"}</p></div>
-      <div class="tools"><label>Action <select @change=${(event) => go(changedQuery({ action: event.target.value || null }))}><option value="">all</option>
-        ${each(actions, (name) => name, (name) => html`<option ?selected=${name === chosen}>${name}</option>`)}</select></label>
+      <div class="tools">${choice(this.place.query, "action", "Action", [["", "all"], ...actions.map((name) => [name, name])])}
         <button @click=${() => { this.paused = !this.paused; this.load(); }}>${this.paused ? "Go on" : "Pause"}</button></div>
       ${this.items.length
         ? html`<ul class="rows">${each(this.items, (entry) => entry.seq, (entry, index) => html`<li ?data-now=${index === this.at}>

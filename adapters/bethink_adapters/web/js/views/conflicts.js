@@ -1,42 +1,30 @@
 // Conflicts: pairs of memories that can hardly both hold; keep one of each pair.
 
 import * as api from "../core/api.js";
-import { BethinkElement, define } from "../core/element.js";
+import { define } from "../core/element.js";
 import { when } from "../core/format.js";
 import { memory } from "../core/router.js";
 import { scope } from "../core/state.js";
 import { each, html } from "../core/template.js";
 import { failed, undoable } from "../core/toasts.js";
+import { View } from "../core/view.js";
 import { empty, rowKeys } from "../parts/rows.js";
 import { marked } from "../parts/words.js";
 
 const PAGE = 50;
 
-class Conflicts extends BethinkElement {
-  static properties = ["place"];
-
+class Conflicts extends View {
   opened() {
-    this.items = [];
     rowKeys(this, (pair) => pair.newer.id, [
       { key: "1", label: "Keep the older", run: () => this.keepOne("older") },
       { key: "2", label: "Keep the newer", run: () => this.keepOne("newer") },
     ]);
-    this.listen(window, "bethink-undone", () => this.load());
-    this.load();
+    super.opened();
   }
 
-  changed() {
-    this.load();
-  }
-
-  async load() {
-    try {
-      const { items } = await api.get("/conflicts", { ...scope(), limit: PAGE }, this.life.signal);
-      Object.assign(this, { items, loaded: true, at: Math.min(this.at, items.length - 1) });
-      this.update();
-    } catch (error) {
-      failed(error);
-    }
+  async read() {
+    const { items } = await api.get("/conflicts", { ...scope(), limit: PAGE }, this.life.signal);
+    return { items, at: Math.min(this.at, items.length - 1) };
   }
 
   /** @param {"older" | "newer"} side @param {any} [pair] */

@@ -1,55 +1,32 @@
 // Home: what the file holds, the newest memories, the state of the file.
 
 import * as api from "../core/api.js";
-import { BethinkElement, define } from "../core/element.js";
+import { define } from "../core/element.js";
 import { ago, bytes, count } from "../core/format.js";
 import { href } from "../core/router.js";
 import { scope, shared } from "../core/state.js";
 import { each, html } from "../core/template.js";
-import { failed } from "../core/toasts.js";
+import { View } from "../core/view.js";
 import { empty, row, rowKeys } from "../parts/rows.js";
 
 const STATES = ["live", "superseded", "archived", "expired"];
 const LONGEST = 8;
 const NEWEST = 6;
 
-class Home extends BethinkElement {
-  static properties = ["place"];
-
+class Home extends View {
   opened() {
-    this.items = this.items ?? [];
     rowKeys(this, (record) => record.id);
     this.listen(shared, "journal", () => this.load());
-    this.load();
+    super.opened();
   }
 
-  changed() {
-    this.load();
-  }
-
-  async load() {
-    try {
-      const [page, stats] = await Promise.all([api.get("/memories", { ...scope(), limit: NEWEST }), this.stats()]);
-      Object.assign(this, { items: page.items, stats_: stats });
-      this.update();
-    } catch (error) {
-      failed(error);
-    }
-  }
-
-  /** The counts of the file; a token for some namespaces sees only these. */
-  async stats() {
-    try {
-      return await api.get("/stats");
-    } catch (error) {
-      if (!(error instanceof api.Problem) || error.status !== 403) throw error;
-      const { namespaces } = await api.get("/namespaces");
-      return { namespaces, states: { live: Object.values(namespaces).reduce((one, two) => one + two, 0) } };
-    }
+  async read() {
+    const [page, stats] = await Promise.all([api.get("/memories", { ...scope(), limit: NEWEST }), readStats()]);
+    return { items: page.items, stats };
   }
 
   draw() {
-    const stats = this.stats_;
+    const { stats } = this;
     if (!stats) return html`<h1>Home</h1>`;
     return html`<div class="head"><h1>Home</h1>${stats.journal_length !== undefined && html`<p class="soft">${bytes(stats.bytes)} · ${count(stats.journal_length)} journal entries${stats.last_change && ` · changed ${ago(stats.last_change)}`}</p>`}</div>
       <section class="figures" aria-label="Counts">${STATES.filter((state) => state in stats.states).map((state) => html`
@@ -71,6 +48,17 @@ class Home extends BethinkElement {
       <li><a href=${link(name)}><span>${name}</span><span class="soft">${count(number)}</span>
         <div class="track"><i .style=${{ width: `${(100 * number) / sorted[0][1]}%` }}></i></div></a></li>`)}</ul>
       ${sorted.length > LONGEST && html`<p class="soft">and ${count(sorted.length - LONGEST)} more</p>`}</section>`;
+  }
+}
+
+/** The counts of the file; a token for some namespaces sees only these. */
+async function readStats() {
+  try {
+    return await api.get("/stats");
+  } catch (error) {
+    if (!(error instanceof api.Problem) || error.status !== 403) throw error;
+    const { namespaces } = await api.get("/namespaces");
+    return { namespaces, states: { live: Object.values(namespaces).reduce((one, two) => one + two, 0) } };
   }
 }
 

@@ -1,40 +1,29 @@
 // Memories: filter, sort, page, choose, forget.
 
 import * as api from "../core/api.js";
-import { BethinkElement, define } from "../core/element.js";
+import { define } from "../core/element.js";
 import { counted } from "../core/format.js";
 import { changedQuery, go, keep, remembered } from "../core/router.js";
 import { scope } from "../core/state.js";
 import { each, html } from "../core/template.js";
 import { failed, undoable } from "../core/toasts.js";
+import { View } from "../core/view.js";
+import { choice } from "../parts/choice.js";
 import { empty, row, rowKeys } from "../parts/rows.js";
 
-const STATES = ["live", "superseded", "archived", "expired"];
-const ORDERS = { newest: "Newest first", oldest: "Oldest first" };
+/** @type {[string, string][]} */
+const STATES = [["", "live"], ["superseded", "superseded"], ["archived", "archived"], ["expired", "expired"]];
+/** @type {[string, string][]} */
+const ORDERS = [["", "Newest first"], ["oldest", "Oldest first"]];
 const PAGE = 100;
 
-class Memories extends BethinkElement {
-  static properties = ["place"];
-
+class Memories extends View {
   opened() {
-    this.items = [];
     this.picked = new Set();
     rowKeys(this, (record) => record.id, [
       { key: "x", label: "Choose the row", run: () => this.items[this.at] && this.pick(this.items[this.at].id) },
     ]);
-    this.listen(window, "bethink-undone", () => this.load());
-    const kept = remembered("memories");
-    if (kept) this.restore(kept);
-    else this.load();
-  }
-
-  changed() {
-    this.load();
-  }
-
-  restore({ items, next }) {
-    Object.assign(this, { items, next, loaded: true });
-    queueMicrotask(() => queueMicrotask(() => scrollTo(0, remembered("scroll") ?? 0)));
+    super.opened();
   }
 
   query() {
@@ -51,18 +40,24 @@ class Memories extends BethinkElement {
     };
   }
 
-  /** @param {string | null} [cursor] the page after; else the first */
-  async load(cursor = null) {
-    try {
-      const page = await api.get("/memories", { ...this.query(), cursor }, this.life.signal);
-      const items = cursor ? [...this.items, ...page.items] : page.items;
-      Object.assign(this, { items, next: page.next, loaded: true });
-      if (!cursor) Object.assign(this, { picked: new Set(), at: -1 });
-      keep("memories", { items: this.items, next: this.next });
-      this.update();
-    } catch (error) {
-      failed(error);
-    }
+  async read() {
+    const kept = this.loaded ? null : remembered("memories");
+    if (kept) requestAnimationFrame(() => scrollTo(0, remembered("scroll") ?? 0));
+    return { ...(kept ?? (await this.rows())), picked: new Set(), at: -1 };
+  }
+
+  async more() {
+    Object.assign(this, await this.rows(this.items, this.next));
+    this.update();
+  }
+
+  /** Read a page after *items*, and keep all rows for Back.
+   * @param {any[]} [items] @param {string | null} [cursor] of the page; else the first */
+  async rows(items = [], cursor = null) {
+    const page = await api.get("/memories", { ...this.query(), cursor }, this.life.signal);
+    const rows = { items: [...items, ...page.items], next: page.next };
+    keep("memories", rows);
+    return rows;
   }
 
   /** @param {string} id */
@@ -83,17 +78,15 @@ class Memories extends BethinkElement {
   draw() {
     const asked = this.place.query;
     const field = (name, label) => html`<label>${label} <input name=${name} .value=${asked.get(name) ?? ""} @change=${(event) => go(changedQuery({ [name]: event.target.value.trim() || null }))}></label>`;
-    const choice = (name, label, options) => html`<label>${label} <select name=${name} @change=${(event) => go(changedQuery({ [name]: event.target.value || null }))}>
-      ${Object.entries(options).map(([value, text], index) => html`<option value=${index ? value : ""} ?selected=${(asked.get(name) ?? "") === (index ? value : "")}>${text}</option>`)}</select></label>`;
     return html`<div class="head"><h1>Memories</h1><p class="soft">${this.loaded && `${counted(this.items.length, "row")}${this.next ? ", more below" : ""}`}</p></div>
       <div class="tools">${field("category", "Category")}${field("tag", "Tag")}${field("author", "Author")}
-        ${choice("state", "State", Object.fromEntries(STATES.map((state) => [state, state])))}${choice("order", "Order", ORDERS)}</div>
+        ${choice(asked, "state", "State", STATES)}${choice(asked, "order", "Order", ORDERS)}</div>
       ${this.picked.size > 0 && html`<div class="tools actions"><span>${counted(this.picked.size, "memory", "memories")} chosen</span>
         <button @click=${() => this.forget()}>Forget</button><button class="plain" @click=${() => { this.picked.clear(); this.update(); }}>Choose none</button></div>`}
       ${this.items.length
         ? html`<ul class="rows">${each(this.items, (record) => record.id, (record, index) => row(record, { now: index === this.at, pick: this.box(record) }))}</ul>`
         : this.loaded && empty("No memory matches. Take a filter away, or store a memory.", 'bethink store "Ann prefers dark mode" --namespace users/ann')}
-      ${this.next && html`<p><button @click=${() => this.load(this.next)}>Show ${PAGE} more</button></p>`}`;
+      ${this.next && html`<p><button @click=${() => this.more().catch(failed)}>Show ${PAGE} more</button></p>`}`;
   }
 
   box(record) {

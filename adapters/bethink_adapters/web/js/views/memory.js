@@ -1,45 +1,38 @@
 // One memory: the text, the fields, the past; edit, forget, judge.
 
 import * as api from "../core/api.js";
-import { BethinkElement, define } from "../core/element.js";
+import { define } from "../core/element.js";
 import { fixed, json, signed, when } from "../core/format.js";
 import { keys } from "../core/keys.js";
 import { go, href, memory } from "../core/router.js";
 import { each, html } from "../core/template.js";
 import { failed, undoable } from "../core/toasts.js";
+import { View } from "../core/view.js";
 import { facts } from "../parts/rows.js";
 import { marked } from "../parts/words.js";
 
-class Memory extends BethinkElement {
-  static properties = ["place"];
-
+class Memory extends View {
   opened() {
     keys([
       { key: "e", label: "Edit", run: () => this.edit() },
       { key: "u", label: "The memory helped", run: () => this.judge("worked") },
       { key: "d", label: "The memory misled", run: () => this.judge("failed") },
     ], this.life.signal);
-    this.listen(window, "bethink-undone", () => this.load());
-    this.load();
+    super.opened();
   }
 
-  changed() {
-    this.load();
-  }
-
-  async load() {
+  async read() {
     const { id } = this.place.params;
     try {
       const [found, past] = await Promise.all([
-        api.getMemory(id, undefined, this.life.signal),
+        api.getMemory(id, this.life.signal),
         api.get(`${api.memoryPath(id)}/history`, { limit: 50 }, this.life.signal),
       ]);
-      Object.assign(this, { ...found, past: past.items, missing: false });
+      return { ...found, past: past.items, missing: false };
     } catch (error) {
-      this.missing = error instanceof api.Problem && error.status === 404;
-      if (!this.missing) failed(error);
+      if (!(error instanceof api.Problem) || error.status !== 404) throw error;
+      return { missing: true };
     }
-    this.update();
   }
 
   edit() {

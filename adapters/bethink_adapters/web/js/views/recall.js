@@ -1,42 +1,32 @@
 // Recall: search in three modes, and see from what each score is made.
 
 import * as api from "../core/api.js";
-import { BethinkElement, define } from "../core/element.js";
+import { define } from "../core/element.js";
 import { changedQuery, go } from "../core/router.js";
 import { scope } from "../core/state.js";
 import { each, html } from "../core/template.js";
-import { failed } from "../core/toasts.js";
+import { View } from "../core/view.js";
+import { choice } from "../parts/choice.js";
 import { empty, row, rowKeys } from "../parts/rows.js";
 import { score } from "../parts/score.js";
 
 const MODES = ["hybrid", "keyword", "semantic"];
-const COUNTS = [5, 10, 20, 50];
+const COUNTS = ["5", "10", "20", "50"];
+const USUAL_COUNT = "10";
 
-class Recall extends BethinkElement {
-  static properties = ["place"];
-
+class Recall extends View {
   opened() {
-    this.items = [];
     rowKeys(this, (hit) => hit.memory.id);
-    this.load();
+    super.opened();
   }
 
-  changed() {
-    this.load();
-  }
-
-  async load() {
+  async read() {
     const asked = this.place.query;
-    this.query = asked.get("q") ?? "";
-    try {
-      const body = { ...scope(), query: this.query, k: Number(asked.get("k") ?? 10), mode: asked.get("mode") ?? MODES[0], touch: false };
-      if (asked.get("as_of")) body.as_of = asked.get("as_of");
-      this.items = this.query.trim() ? (await api.post("/recall", body, { signal: this.life.signal })).items : [];
-      this.at = -1;
-      this.update();
-    } catch (error) {
-      failed(error);
-    }
+    const query = asked.get("q") ?? "";
+    const body = { ...scope(), query, k: Number(asked.get("k") ?? USUAL_COUNT), mode: asked.get("mode") ?? MODES[0], touch: false };
+    if (asked.get("as_of")) body.as_of = asked.get("as_of");
+    const found = query.trim() ? await api.post("/recall", body, { signal: this.life.signal }) : { items: [] };
+    return { query, items: found.items, at: -1 };
   }
 
   /** @param {SubmitEvent} event */
@@ -49,12 +39,11 @@ class Recall extends BethinkElement {
 
   draw() {
     const asked = this.place.query;
-    const choice = (name, label, options) => html`<label>${label} <select @change=${(event) => go(changedQuery({ [name]: event.target.value }))}>
-      ${options.map((value) => html`<option ?selected=${String(value) === (asked.get(name) ?? (name === "k" ? "10" : MODES[0]))}>${value}</option>`)}</select></label>`;
     return html`<div class="head"><h1>Recall</h1><p class="soft">Looking here counts as no access.</p></div>
       <form class="tools" role="search" @submit=${(event) => this.search(event)}>
         <label class="wide">Question <input type="search" name="q" .value=${this.query ?? ""} placeholder="when do we deploy?"></label>
-        ${choice("mode", "Mode", MODES)}${choice("k", "Hits", COUNTS)}
+        ${choice(asked, "mode", "Mode", MODES.map((name) => [name, name]), MODES[0])}
+        ${choice(asked, "k", "Hits", COUNTS.map((name) => [name, name]), USUAL_COUNT)}
         <label>As of <input name="as_of" .value=${asked.get("as_of") ?? ""} placeholder="now, or #12"></label>
         <button class="first">Search</button></form>
       ${this.items.length
