@@ -18,8 +18,9 @@ from bethink_adapters.rest.tokens import read_tokens
 
 @dataclass
 class Served:
-    """The *process*, its *address*, and a client with the token for all."""
+    """The *process* over the file at *path*, its *address*, and a client with the token for all."""
 
+    path: Path
     process: subprocess.Popen[str]
     address: str
     token: str
@@ -33,16 +34,17 @@ class Served:
 @contextmanager
 def served(folder: Path, *arguments: str) -> Iterator[Served]:
     """Serve ``m.db`` in *folder* until the end of the block."""
+    path = folder / "m.db"
     tokens = folder / "tokens.json"
     [token] = read_tokens(tokens)
     command = [sys.executable, "-m", "bethink_adapters.cli", "serve", "--port", "0"]
-    command += ["--db", str(folder / "m.db"), "--tokens", str(tokens), "--json", *arguments]
+    command += ["--db", str(path), "--tokens", str(tokens), "--json", *arguments]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=dict(os.environ))
     assert process.stdout is not None
     try:
         told = json.loads(process.stdout.readline())
         assert told["token"] == token.text
-        yield Served(process, told["url"], token.text)
+        yield Served(path, process, told["url"], token.text)
     finally:
         process.kill()
         process.wait()

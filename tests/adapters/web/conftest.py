@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bethink import MemoryStore
+
+from ..rest.process import Served, served
 
 sync_api = pytest.importorskip("playwright.sync_api")
 
@@ -29,15 +27,6 @@ QUIET = [
 ]
 
 
-@dataclass
-class Served:
-    """A running server over a file."""
-
-    path: Path
-    url: str
-    token: str
-
-
 def fill(path: Path) -> None:
     with MemoryStore(path) as store:
         store.store("Bob lives in Oslo.", namespace="users/bob")
@@ -49,17 +38,10 @@ def fill(path: Path) -> None:
 
 
 @pytest.fixture
-def served(tmp_path: Path) -> Iterator[Served]:
-    path = tmp_path / "memory.db"
-    fill(path)
-    command = [sys.executable, "-m", "bethink_adapters.cli", "serve", "--db", str(path)]
-    options = ["--port", "0", "--json", "--tokens", str(tmp_path / "tokens.json")]
-    with subprocess.Popen([*command, *options], stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        told = json.loads(process.stdout.readline())
-        yield Served(path, told["url"].rstrip("/"), told["token"])
-        process.terminate()
-        process.wait()
+def server(tmp_path: Path) -> Iterator[Served]:
+    fill(tmp_path / "m.db")
+    with served(tmp_path) as running:
+        yield running
 
 
 def is_fault(said: Any) -> bool:
@@ -79,9 +61,9 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture
-def page(request: pytest.FixtureRequest, browser: Any, served: Served) -> Iterator[Any]:
+def page(request: pytest.FixtureRequest, browser: Any, server: Served) -> Iterator[Any]:
     context = browser.new_context(
-        base_url=served.url,
+        base_url=server.address,
         color_scheme=getattr(request, "param", "light"),
         viewport={"width": 1280, "height": 800},
     )
@@ -94,8 +76,8 @@ def page(request: pytest.FixtureRequest, browser: Any, served: Served) -> Iterat
     opened.on("pageerror", lambda error: note(True, str(error)))
     opened.on("console", lambda said: note(is_fault(said), said.text))
     opened.on("dialog", lambda dialog: note(True, dialog.message))
-    opened.on("request", lambda sent: note(not sent.url.startswith(served.url), sent.url))
-    opened.goto(f"/#token={served.token}")
+    opened.on("request", lambda sent: note(not sent.url.startswith(server.address), sent.url))
+    opened.goto(f"/#token={server.token}")
     opened.wait_for_selector(".figures")
     yield opened
     context.close()

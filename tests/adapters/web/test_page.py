@@ -10,7 +10,8 @@ import pytest
 
 from bethink import MemoryStore
 
-from .conftest import SCRIPT, Served
+from ..rest.process import Served
+from .conftest import SCRIPT
 
 sync_api = pytest.importorskip("playwright.sync_api")
 VIEWS = ("/", "/memories", "/recall?q=when+do+deployments+happen", "/conflicts", "/activity")
@@ -23,12 +24,12 @@ def visit(page: Any, address: str) -> None:
     page.wait_for_selector(READY.get(address, ".rows li"))
 
 
-def test_the_token_leaves_the_address(page: Any, served: Served) -> None:
-    assert page.url == f"{served.url}/"
+def test_the_token_leaves_the_address(page: Any, server: Served) -> None:
+    assert page.url == server.address
 
 
-def test_home_shows_the_counts_of_the_file(page: Any, served: Served) -> None:
-    with MemoryStore(served.path) as store:
+def test_home_shows_the_counts_of_the_file(page: Any, server: Served) -> None:
+    with MemoryStore(server.path) as store:
         states = store.stats().states
     shown = [int(text) for text in page.locator(".figures strong").all_inner_texts()]
     assert shown == [states[name] for name in ("live", "superseded", "archived", "expired")]
@@ -67,7 +68,7 @@ def test_the_bars_of_a_hit_sum_to_the_score(page: Any) -> None:
         assert sum(widths) / 100 == pytest.approx(score, abs=1e-3)
 
 
-def test_forgetting_a_choice_can_be_undone(page: Any, served: Served) -> None:
+def test_forgetting_a_choice_can_be_undone(page: Any, server: Served) -> None:
     visit(page, "/memories?category=gotcha")
     page.keyboard.press("j")
     page.keyboard.press("x")
@@ -75,12 +76,12 @@ def test_forgetting_a_choice_can_be_undone(page: Any, served: Served) -> None:
     page.wait_for_selector("memories-view .empty")
     page.get_by_role("button", name="Undo").click()
     page.wait_for_selector("memories-view .rows li")
-    with MemoryStore(served.path) as store:
+    with MemoryStore(server.path) as store:
         found = store.all(namespace="team", where={"category": "gotcha"})
         assert [each.content for each in found] == [SCRIPT]
 
 
-def test_an_edit_by_keyboard_appears_in_the_history(page: Any, served: Served) -> None:
+def test_an_edit_by_keyboard_appears_in_the_history(page: Any, server: Served) -> None:
     visit(page, "/memories?category=gotcha")
     page.keyboard.press("j")
     page.keyboard.press("Enter")
@@ -92,12 +93,12 @@ def test_an_edit_by_keyboard_appears_in_the_history(page: Any, served: Served) -
     assert page.locator(".story strong").all_inner_texts() == ["update", "store"]
 
 
-def test_an_edit_over_a_change_elsewhere_shows_the_text_there(page: Any, served: Served) -> None:
+def test_an_edit_over_a_change_elsewhere_shows_the_text_there(page: Any, server: Served) -> None:
     visit(page, "/memories?category=gotcha")
     page.locator(".rows .text").click()
     page.get_by_role("button", name="Edit").click()
     page.wait_for_selector("textarea")
-    with MemoryStore(served.path) as store:
+    with MemoryStore(server.path) as store:
         (record,) = store.all(namespace="team", where={"category": "gotcha"})
         store.update(record.id, content="Changed by a colleague.")
     page.locator("textarea").fill("Mine.")
@@ -106,7 +107,7 @@ def test_an_edit_over_a_change_elsewhere_shows_the_text_there(page: Any, served:
     assert page.locator("textarea").input_value() == "Mine."
 
 
-def test_a_conflict_is_settled_by_keys_and_taken_back(page: Any, served: Served) -> None:
+def test_a_conflict_is_settled_by_keys_and_taken_back(page: Any, server: Served) -> None:
     page.goto("/conflicts?ns=users")
     page.wait_for_selector(".pair")
     page.keyboard.press("j")
@@ -116,10 +117,10 @@ def test_a_conflict_is_settled_by_keys_and_taken_back(page: Any, served: Served)
     page.wait_for_selector(".pair")
 
 
-def test_a_write_of_a_program_shows_without_a_reload(page: Any, served: Served) -> None:
+def test_a_write_of_a_program_shows_without_a_reload(page: Any, server: Served) -> None:
     visit(page, "/activity")
     page.locator("text=live").first.wait_for()
-    with MemoryStore(served.path) as store:
+    with MemoryStore(server.path) as store:
         store.store("Written by a program.", namespace="team")
     page.locator(".rows", has_text="Written by a program.").wait_for(timeout=5000)
 
