@@ -6,6 +6,7 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 
@@ -29,7 +30,7 @@ from .guard import Guard
 from .metrics import Metrics
 from .pages import Pages
 from .repeats import Repeats
-from .routing import PROBLEMS
+from .routing import PROBLEM, PROBLEMS
 from .settings import Settings
 
 _MODULES = (memories, searching, judging, bulk, history, events, threads, transfer, desk, care)
@@ -76,6 +77,7 @@ def create_app(store: MemoryStore, settings: Settings) -> FastAPI:
         middleware=middleware,
         responses=PROBLEMS,
         redirect_slashes=False,
+        generate_unique_id_function=_name,
     )
     app.state.store, app.state.metrics = store, metrics
     app.state.streams = events.Streams(settings)
@@ -87,13 +89,22 @@ def create_app(store: MemoryStore, settings: Settings) -> FastAPI:
     return app
 
 
+def _name(route: APIRoute) -> str:
+    """Return the name of an operation, for programs that make clients."""
+    return route.name.removesuffix("_")
+
+
 def _completed(found: dict[str, Any]) -> dict[str, Any]:
     """Add the token, the problems and the filter in addresses to the description."""
     parts = found.setdefault("components", {})
     parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
-    parts["schemas"]["ProblemModel"] = problems.ProblemModel.model_json_schema()
+    parts["responses"] = {"Problem": PROBLEM}
     for name in ("HTTPValidationError", "ValidationError"):
         parts["schemas"].pop(name, None)
+    for schema in parts["schemas"].values():
+        if schema.get("additionalProperties") is not False:  # else the body of a request
+            schema["required"] = list(schema["properties"])  # an answer leaves no field out
+    parts["schemas"]["ProblemModel"] = problems.ProblemModel.model_json_schema()
     found["security"] = [{"token": []}]
     for path, operations in found["paths"].items():
         for operation in operations.values():

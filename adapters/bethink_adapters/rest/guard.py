@@ -19,7 +19,9 @@ from .settings import Settings
 _OPEN: Final = frozenset(("/health/live", "/health/ready", "/openapi.json"))
 """Paths that tell nothing of the memory, and so need no token."""
 _UPLOADS: Final = frozenset(("/v1/import", "/v1/merge"))
-_READING: Final = frozenset(("/v1/recall", "/v1/pack", "/v1/similar", "/v1/verify", "/mcp"))
+_READING: Final = frozenset(
+    ("/v1/get", "/v1/recall", "/v1/pack", "/v1/similar", "/v1/verify", "/mcp")
+)
 """Paths whose POST changes nothing; of ``/mcp`` the tools are checked one by one."""
 _HEADERS: Final = {
     "Cache-Control": "no-store",

@@ -39,7 +39,7 @@ def vectors(caller: Client, id: Id, name: Annotated[Label, Query()]) -> Response
     return Json({"vector": found[id].tolist()})
 
 
-@routes.get("/facts/{key}", responses=told(results.Versions))
+@routes.get("/facts/{key:path}", responses=told(results.Versions))
 def fact(
     caller: Client,
     key: Label,

@@ -9,13 +9,13 @@ from fastapi import Header, Query
 from pydantic import TypeAdapter, ValidationError
 from starlette.responses import Response
 
-from bethink import MemoryRecord, NotFoundError
+from bethink import MemoryRecord, MemoryStore, NotFoundError, Past
 from bethink.adapting import Listed, Order, forget_if, update_if
 
 from . import replies, results
 from .caller import Caller, Client, moment
 from .filters import Where, plain
-from .models import BatchBody, ReinforceBody, StoreBody, UpdateBody
+from .models import BatchBody, GetBody, ReinforceBody, StoreBody, UpdateBody
 from .problems import Problem, state_conflicts
 from .replies import Json, dicts, etag, names_tag
 from .routing import router, told
@@ -61,6 +61,28 @@ def list_memories(
     body = {"items": dicts(found[:limit]), "next": following, "seq": seq}
     headers = {} if following is None else {"Link": f'<?cursor={following}>; rel="next"'}
     return Json(body, headers=headers)
+
+
+@routes.get("/count", responses=told(results.Count))
+def count_memories(
+    caller: Client,
+    namespace: Annotated[Namespace | None, Query()] = None,
+    subtree: Annotated[Flag, Query()] = False,
+    where: Annotated[str | None, Query(description="a filter as JSON")] = None,
+    as_of: Annotated[Moment | None, Query()] = None,
+) -> Response:
+    """Count live memories."""
+    scope = caller.scope(namespace, subtree)
+    count = _view(caller, as_of).count(namespace=scope, where=plain(_filter(where)))
+    return Json({"count": count})
+
+
+@routes.post("/get", responses=told(results.Found))
+def get_memories(caller: Client, body: GetBody) -> Response:
+    """Read memories by ids, each in the place of the id; null for an id that is absent."""
+    found = _view(caller, body.as_of).get_many(body.ids)
+    seen = [each if each is not None and caller.sees(each.namespace) else None for each in found]
+    return Json({"items": [None if each is None else each.to_dict() for each in seen]})
 
 
 @routes.post("/memories", status_code=201, responses=told(MemoryRecord, 201))
@@ -109,14 +131,9 @@ def get_memory(
     if_none_match: IfMatch = None,
 ) -> Response:
     """Read a memory, also a superseded or archived memory."""
-    when = moment(caller.store, as_of)
-    if when is None:
-        record = caller.one(id)
-    else:
-        found = caller.store.as_of(when).get(id)
-        if found is None or not caller.sees(found.namespace):
-            raise NotFoundError("memory", id)
-        record = found
+    record = _view(caller, as_of).get(id)
+    if record is None or not caller.sees(record.namespace):
+        raise NotFoundError("memory", id)
     if if_none_match is not None and names_tag(if_none_match, etag(record)):
         return Response(status_code=304, headers={"ETag": etag(record)})
     return replies.memory(record)
@@ -175,6 +192,12 @@ def unarchive_memory(caller: Client, id: Id) -> Response:
 def reinforce_memory(caller: Client, id: Id, body: ReinforceBody) -> Response:
     """Raise the importance of a live memory."""
     return replies.memory(caller.store.reinforce(caller.one(id).id, body.amount))
+
+
+def _view(caller: Caller, as_of: str | None) -> Past | MemoryStore:
+    """Return the store, or the store as of a moment."""
+    when = moment(caller.store, as_of)
+    return caller.store if when is None else caller.store.as_of(when)
 
 
 def _filter(where: str | None) -> Where | None:

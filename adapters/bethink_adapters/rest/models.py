@@ -83,6 +83,13 @@ class BatchBody(Body):
     on_similar: Literal["keep", "raise", "merge"] = "keep"
 
 
+class GetBody(Body):
+    """The memories to read."""
+
+    ids: Annotated[list[Id], Field(max_length=MAX_BATCH)]
+    as_of: Moment | None = None
+
+
 class UpdateBody(Common):
     """Fields to change; at least one."""
 

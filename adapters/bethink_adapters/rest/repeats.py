@@ -1,4 +1,4 @@
-"""Repeated requests: a POST with the Idempotency-Key of an earlier POST gets the same answer."""
+"""Repeated requests: a write with the Idempotency-Key of an earlier write gets the same answer."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ KEPT_SECONDS: Final = 24 * 3600.0
 MAX_ANSWERS: Final = 1_000
 """The most answers kept; the oldest goes first."""
 _UPLOADS: Final = ("/v1/import", "/v1/merge")
+_WRITES: Final = ("DELETE", "PATCH", "POST", "PUT")
 
 
 @dataclass
@@ -31,7 +32,7 @@ class _Answer:
 
 
 class Repeats:
-    """Keeps the answers to POST requests that have an Idempotency-Key.
+    """Keeps the answers to writes that have an Idempotency-Key.
 
     Memories and messages are safe across restarts, too: the key makes the ids.
     """
@@ -44,11 +45,11 @@ class Repeats:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, from memory if the request is a repetition."""
         key = Headers(scope=scope).get("idempotency-key") if scope["type"] == "http" else None
-        if key is None or scope["method"] != "POST" or scope["path"] in _UPLOADS:
+        if key is None or scope["method"] not in _WRITES or scope["path"] in _UPLOADS:
             await self._app(scope, receive, send)
             return
         body = await _read(receive)
-        address = scope["path"] + "?" + scope["query_string"].decode("latin-1")
+        address = f"{scope['method']} {scope['path']}?{scope['query_string'].decode('latin-1')}"
         name = (scope["caller"].token.text, address, key)
         digest = hashlib.sha256(body).digest()
         known = self._claim(name, digest)
@@ -121,6 +122,9 @@ async def _repeat(
         for message in known.messages:
             await send(message)
         return
-    what = "is still being answered" if known.digest == digest else "had a different body"
-    reply = answer(scope["path"], 409, "idempotency", f"a request with the Idempotency-Key {what}")
+    status, what, wait = 409, "had a different body", {}
+    if known.digest == digest:
+        status, what, wait = 503, "is still being answered", {"Retry-After": "1"}
+    detail = f"a request with the Idempotency-Key {what}"
+    reply = answer(scope["path"], status, "idempotency", detail, wait)
     await reply(scope, receive, send)

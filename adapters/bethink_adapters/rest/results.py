@@ -31,6 +31,12 @@ class Memories(BaseModel):
     items: list[MemoryRecord]
 
 
+class Found(BaseModel):
+    """Memories, each in the place of the id; null for an id without a visible memory."""
+
+    items: list[MemoryRecord | None]
+
+
 class Hits(BaseModel):
     """Hits, the best first."""
 
@@ -81,7 +87,7 @@ class Relations(BaseModel):
 
 
 class Count(BaseModel):
-    """How many memories changed."""
+    """How many memories changed, or pass."""
 
     count: int
 

@@ -13,13 +13,14 @@ from starlette.responses import Response
 from .problems import MEDIA_TYPE, Problem
 from .settings import MAX_DEPTH
 
-_PROBLEM: Final = {
+PROBLEM: Final = {
     "description": "Problem",
     "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemModel"}}},
 }
-PROBLEMS: Final[dict[int | str, dict[str, Any]]] = dict.fromkeys(
-    (400, 401, 403, 404, 405, 409, 412, 413, 415, 422, 429, 500, 502, 503), _PROBLEM
-)
+PROBLEMS: Final[dict[int | str, dict[str, Any]]] = {
+    status: {"$ref": "#/components/responses/Problem"}
+    for status in (400, 401, 403, 404, 405, 409, 412, 413, 415, 422, 429, 500, 502, 503)
+}
 """The problems that any operation may answer with."""
 
 

@@ -31,7 +31,7 @@ def list_threads(caller: Client, namespace: _Namespace = None) -> Response:
     return Json({"items": MessageLog.sessions(caller.store, namespace=_place(caller, namespace))})
 
 
-@routes.get("/threads/{thread}", responses=told(results.Memories))
+@routes.get("/threads/{thread:path}", responses=told(results.Memories))
 def read_thread(
     caller: Client,
     thread: _Name,
@@ -42,7 +42,7 @@ def read_thread(
     return Json({"items": dicts(_log(caller, thread, namespace).messages(last))})
 
 
-@routes.post("/threads/{thread}", status_code=201, responses=told(results.Memories, 201))
+@routes.post("/threads/{thread:path}", status_code=201, responses=told(results.Memories, 201))
 def append_to_thread(
     caller: Client,
     thread: _Name,
@@ -65,7 +65,7 @@ def append_to_thread(
         return Json({"items": dicts(log.append(items))}, 201)
 
 
-@routes.delete("/threads/{thread}", responses=told(results.Count))
+@routes.delete("/threads/{thread:path}", responses=told(results.Count))
 def clear_thread(caller: Client, thread: _Name, namespace: _Namespace = None) -> Response:
     """Forget all messages of a thread."""
     return Json({"count": _log(caller, thread, namespace).clear()})

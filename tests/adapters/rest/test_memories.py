@@ -8,7 +8,7 @@ from typing import Any
 
 from bethink import MemoryStore
 
-from .serving import Client, client_of
+from .serving import ANN, Client, client_of
 
 
 def test_stored_memory_is_read_back_with_tag_and_place(client: Client) -> None:
@@ -100,6 +100,25 @@ def test_repeated_key_counts_an_outcome_once(client: Client, store: MemoryStore)
     assert changed.status_code == 409
 
 
+def test_repeated_key_changes_and_forgets_once(client: Client, store: MemoryStore) -> None:
+    """A repetition after a lost answer is no second change, so If-Match holds once."""
+    http = client()
+    id = store.store("The port is 80").id
+    tag = http.get(f"/v1/memories/{id}").headers["etag"]
+    for key, method, status in (("c", "PATCH", 200), ("d", "DELETE", 204)):
+        headers = {"Idempotency-Key": key, "If-Match": tag}
+        for _ in range(2):
+            reply = http.request(
+                method,
+                f"/v1/memories/{id}",
+                headers=headers,
+                json={"importance": 0.9} if method == "PATCH" else None,
+            )
+            assert reply.status_code == status
+        tag = reply.headers.get("etag", "")
+    assert [each.action for each in store.log()] == ["forget", "update", "store"]
+
+
 def test_batch_is_stored_whole_or_not_at_all(client: Client, store: MemoryStore) -> None:
     http = client()
     items = [{"content": "one"}, {"content": "two", "namespace": "users/ann"}]
@@ -111,6 +130,20 @@ def test_batch_is_stored_whole_or_not_at_all(client: Client, store: MemoryStore)
     gone = {"items": [{"content": "three"}], "forget": ["none"]}
     assert http.post("/v1/memories/batch", json=gone).status_code == 404
     assert store.namespaces() == {"default": 1, "users/ann": 1}
+
+
+def test_memories_are_read_by_ids_and_counted(client: Client, store: MemoryStore) -> None:
+    http = client()
+    one = store.store("one", namespace="users/ann", category="fact")
+    two = store.store("two", namespace="users/bob")
+    asked = {"ids": [two.id, "none", one.id]}
+    assert http.post("/v1/get", json=asked).json()["items"] == [two.to_dict(), None, one.to_dict()]
+    assert client(ANN).post("/v1/get", json=asked).json()["items"] == [None, None, one.to_dict()]
+    assert http.post("/v1/get", json=asked | {"as_of": "#1"}).json()["items"][0] is None
+    for query, count in (("", 2), ('?where={"category":"fact"}', 1), ("?as_of=%231", 1)):
+        assert http.get(f"/v1/count{query}").json() == {"count": count}
+    assert http.get("/v1/count?namespace=users&subtree=true").json() == {"count": 2}
+    assert client(ANN).get("/v1/count").json() == {"count": 1}
 
 
 def test_pages_hold_each_memory_once_while_others_are_stored(

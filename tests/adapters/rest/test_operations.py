@@ -135,6 +135,16 @@ def test_thread_is_appended_read_and_cleared(client: Client, store: MemoryStore)
     assert http.get("/v1/threads/a b").json() == {"items": []}
 
 
+def test_threads_and_facts_have_any_name(client: Client, store: MemoryStore) -> None:
+    http = client()
+    store.store("The port is 80", key="net/port")
+    assert len(http.get("/v1/facts/net%2Fport").json()["items"]) == 1
+    says = {"messages": [{"value": {"n": 1}}]}
+    assert http.post("/v1/threads/users%2Fann%2F1", json=says).status_code == 201
+    assert http.get("/v1/threads").json() == {"items": ["users/ann/1"]}
+    assert http.delete("/v1/threads/users%2Fann%2F1").json() == {"count": 1}
+
+
 def test_export_comes_back_by_import_and_file_by_merge(client: Client, store: MemoryStore) -> None:
     store.store("Use tabs in Go")
     lines = client().get("/v1/export")
