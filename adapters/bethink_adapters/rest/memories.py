@@ -237,9 +237,15 @@ def last_entry(caller: Caller) -> int:
 
 
 def seeded_id(caller: Caller, key: str, number: int) -> str:
-    """Return the id of memory *number* of the requests with the Idempotency-Key *key*."""
-    text = f"{caller.token.text}\n{key}\n{number}"
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
+    """Return the id of memory *number* of the requests with the Idempotency-Key *key*.
+
+    The ids of a request sort by *number*, as the ids of a batch without a key do.
+    """
+    seed = f"{caller.token.text}\n{key}"
+    request, item = (
+        hashlib.sha256(text.encode()).hexdigest() for text in (seed, f"{seed}\n{number}")
+    )
+    return f"{request[:12]}{number:04x}{item[:16]}"
 
 
 def _same(record: MemoryRecord, content: str) -> MemoryRecord:

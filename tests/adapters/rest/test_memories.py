@@ -127,6 +127,8 @@ def test_batch_is_stored_whole_or_not_at_all(client: Client, store: MemoryStore)
         "/v1/memories/batch", json={"items": items}, headers={"Idempotency-Key": "k"}
     )
     assert made.json() == again.json()
+    ids = [each["id"] for each in made.json()["items"]]
+    assert ids == sorted(ids)
     gone = {"items": [{"content": "three"}], "forget": ["none"]}
     assert http.post("/v1/memories/batch", json=gone).status_code == 404
     assert store.namespaces() == {"default": 1, "users/ann": 1}
