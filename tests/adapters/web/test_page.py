@@ -14,7 +14,14 @@ from ..rest.process import Served
 from .conftest import SCRIPT
 
 sync_api = pytest.importorskip("playwright.sync_api")
-VIEWS = ("/", "/memories", "/recall?q=when+do+deployments+happen", "/conflicts", "/activity")
+VIEWS = (
+    "/",
+    "/memories",
+    "/recall?q=when+do+deployments+happen",
+    "/conflicts",
+    "/activity",
+    "/context?q=tickets",
+)
 READY = {"/": ".figures", "/conflicts": ".pair"}
 NARROWEST, WIDEST = 360, 2560
 

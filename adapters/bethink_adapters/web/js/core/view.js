@@ -10,6 +10,7 @@ export class View extends BethinkElement {
   /** @type {any[]} */
   items = [];
   loaded = false;
+  turn = 0;
 
   opened() {
     this.listen(window, "bethink-undone", () => this.load());
@@ -20,9 +21,13 @@ export class View extends BethinkElement {
     this.load();
   }
 
+  /** Read and show; of loads at the same time the last one shows. */
   async load() {
+    const turn = ++this.turn;
     try {
-      Object.assign(this, await this.read(), { loaded: true });
+      const fields = await this.read();
+      if (turn !== this.turn) return;
+      Object.assign(this, fields, { loaded: true });
       this.update();
     } catch (error) {
       failed(error);
