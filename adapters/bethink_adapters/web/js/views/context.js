@@ -71,7 +71,7 @@ class Context extends View {
       <form class="tools" role="search" @submit=${(event) => this.search(event)}>
         <label class="wide">Question <input type="search" name="q" maxlength="2000" .value=${this.query ?? ""} placeholder="plan the week"></label>
         ${this.slider()}<button class="first">Pack</button></form>
-      ${this.packed && (this.packed.text ? this.block() : this.nothing())}
+      ${this.packed && (this.packed.text ? this.block() : html`<section>${this.nothing()}</section>`)}
       ${this.packed && this.rows("In the block", this.packed.results, 0)}
       ${this.packed && this.rows("Left out", this.packed.left_out, this.packed.results.length)}`;
   }
@@ -96,7 +96,7 @@ class Context extends View {
   }
 
   nothing() {
-    if (this.items.length) return empty(`No memory fits into ${counted(this.budget, "token")}. A larger budget does, here or on the command line.`, `bethink context --budget ${USUAL}`);
+    if (this.items.length) return empty(`No memory fits into ${counted(this.budget, "token")}. A larger budget holds more, here and on the command line.`, `bethink context --budget ${USUAL}`);
     if (this.query) return empty("Nothing relevant. Without a question the newest and most important memories are packed.", "bethink context");
     return empty("No memory to pack. Store one, then pack a block for a prompt.", 'bethink store "Deployments happen on Tuesdays"');
   }
@@ -104,8 +104,8 @@ class Context extends View {
   /** @param {string} title @param {any[]} hits @param {number} start of *hits* among the items */
   rows(title, hits, start) {
     if (!hits.length) return null;
-    const left = start > 0 || hits === this.packed.left_out;
-    return html`<section><h2>${title}: ${count(hits.length)}${left && this.all > this.budget && ` · everything takes ${counted(this.all, "token")}`}</h2>
+    const left = hits === this.packed.left_out;
+    return html`<section><h2>${title}: ${count(hits.length)}${left && this.all > this.budget && ` · ${counted(this.all, "token")} leave room for all`}</h2>
       <ul class="rows">${each(hits, (hit) => hit.memory.id, (hit, index) => row(hit.memory, { now: start + index === this.at, inside: left && html`<p class="why soft">${this.reason(hit)}</p>` }))}</ul></section>`;
   }
 
