@@ -21,6 +21,7 @@ VIEWS = (
     "/conflicts",
     "/activity",
     "/context?q=tickets",
+    "/time?with=1",
 )
 READY = {"/": ".figures", "/conflicts": ".pair"}
 NARROWEST, WIDEST = 360, 2560

@@ -21,6 +21,7 @@ const ROUTES = [
   { path: "/memories/:id", title: "Memory", key: "", tag: "memory-view", load: () => import("./views/memory.js") },
   { path: "/recall", title: "Recall", key: "r", tag: "recall-view", load: () => import("./views/recall.js") },
   { path: "/context", title: "Context", key: "p", tag: "context-view", load: () => import("./views/context.js") },
+  { path: "/time", title: "Time machine", key: "t", tag: "time-view", load: () => import("./views/time.js") },
   { path: "/conflicts", title: "Conflicts", key: "c", tag: "conflicts-view", load: () => import("./views/conflicts.js") },
   { path: "/activity", title: "Activity", key: "a", tag: "activity-view", load: () => import("./views/activity.js") },
 ];

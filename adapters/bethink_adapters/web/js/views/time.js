@@ -1,0 +1,132 @@
+// Time machine: the memory as of an entry of the journal, and what changed since another one.
+
+import * as api from "../core/api.js";
+import { define } from "../core/element.js";
+import { when } from "../core/format.js";
+import { changedQuery, go, memory } from "../core/router.js";
+import { scope, shared } from "../core/state.js";
+import { each, html } from "../core/template.js";
+import { failed, toast } from "../core/toasts.js";
+import { View } from "../core/view.js";
+import { choice } from "../parts/choice.js";
+import { empty, row, rowKeys } from "../parts/rows.js";
+import { score } from "../parts/score.js";
+import { marked } from "../parts/words.js";
+
+const ENTRIES = 1000;
+const PAGE = 100;
+
+class TimeMachine extends View {
+  opened() {
+    this.entries = [];
+    this.snapshots = [];
+    rowKeys(this, (item) => (item.memory ?? item).id);
+    this.listen(shared, "journal", () => this.load());
+    super.opened();
+  }
+
+  async read() {
+    const { query } = this.place;
+    const { signal } = this.life;
+    const [log, named] = await Promise.all([api.get("/log", { ...scope(), limit: ENTRIES }, signal), api.get("/snapshots", {}, signal)]);
+    const entries = log.items.reverse();
+    const seq = Number(query.get("at") ?? entries.at(-1)?.seq ?? 0);
+    const asked = query.get("q") ?? "";
+    const [found, diff] = entries.length ? await Promise.all([this.found(seq, asked), this.compared(seq)]) : [{ items: [] }, null];
+    if (query !== this.place.query) return {};
+    return { entries, snapshots: named.items, seq, asked, diff, items: found.items, next: found.next, at: -1 };
+  }
+
+  /** The memories, or the hits for a question, as of an entry. @param {number} seq @param {string} query */
+  found(seq, query) {
+    const { signal } = this.life;
+    if (!query.trim()) return api.get("/memories", { ...scope(), as_of: `#${seq}`, limit: PAGE }, signal);
+    return api.post("/recall", { ...scope(), query, as_of: `#${seq}`, touch: false }, { signal });
+  }
+
+  /** What changed between an entry and the one to compare with. @param {number} seq */
+  compared(seq) {
+    const other = Number(this.place.query.get("with") ?? 0);
+    if (!other) return null;
+    const [since, until] = other < seq ? [other, seq] : [seq, other];
+    return api.get("/diff", { ...scope(), since: `#${since}`, until: `#${until}` }, this.life.signal);
+  }
+
+  /** The index of the last entry up to the chosen one. */
+  position() {
+    return Math.max(0, this.entries.findLastIndex((entry) => entry.seq <= this.seq));
+  }
+
+  /** @param {number} index */
+  choose(index) {
+    this.seq = this.entries[index].seq;
+    this.update();
+    go(changedQuery({ at: this.seq }), { replace: true });
+  }
+
+  told() {
+    const entry = this.entries[this.position()];
+    const names = this.snapshots.filter((each) => each.seq === this.seq).map((each) => `, snapshot ${each.name}`);
+    return `Entry ${entry.seq}, ${when(entry.at)}: ${entry.action}${names.join("")}`;
+  }
+
+  /** @param {SubmitEvent} event */
+  async take(event) {
+    event.preventDefault();
+    const { name } = Object.fromEntries(new FormData(/** @type {HTMLFormElement} */ (event.target)));
+    await api.post("/snapshots", { name }).then(() => toast(`Snapshot ${name} taken`)).catch(failed);
+    await this.load();
+  }
+
+  /** @param {SubmitEvent} event */
+  search(event) {
+    event.preventDefault();
+    go(changedQuery({ q: /** @type {HTMLFormElement} */ (event.target).elements["q"].value }));
+  }
+
+  draw() {
+    if (!this.loaded) return html`<h1>Time machine</h1>`;
+    if (!this.entries.length) return html`<h1>Time machine</h1>${empty("The journal is empty.", 'bethink store "Deployments happen on Tuesdays"')}`;
+    return html`<div class="head"><h1>Time machine</h1><p class="soft">${this.told()}</p></div>
+      <label>Moment <input type="range" name="moment" list="moments" min="0" max=${this.entries.length - 1} .value=${String(this.position())} aria-valuetext=${this.told()}
+        @input=${(event) => this.choose(Number(event.target.value))}></label>
+      <datalist id="moments">${each(this.marks(), ({ name }) => name, ({ name, index }) => html`<option value=${index} label=${name}></option>`)}</datalist>
+      <p class="tools actions">${each(this.snapshots, ({ name }) => name, ({ name, seq }) => html`<a class="tag" href=${changedQuery({ at: seq })} aria-current=${seq === this.seq ? "true" : "false"}>${name}</a>`)}</p>
+      ${this.forms()}${this.changes()}
+      <section><h2>${this.asked ? "Hits" : "Memories"} as of this moment</h2>${this.items.length
+        ? html`<ul class="rows">${each(this.items, (item) => (item.memory ?? item).id, (item, index) => row(item.memory ?? item, { now: index === this.at, inside: item.memory && score(item.explanation) }))}</ul>`
+        : empty("No memory at this moment.")}
+        ${this.next && html`<p class="soft">The newest ${PAGE} are shown.</p>`}</section>`;
+  }
+
+  /** The snapshots with their places on the slider. */
+  marks() {
+    return this.snapshots.map(({ name, seq }) => ({ name, index: this.entries.findLastIndex((entry) => entry.seq <= seq) })).filter(({ index }) => index >= 0);
+  }
+
+  forms() {
+    const { query } = this.place;
+    const others = this.snapshots.map(({ name, seq }) => /** @type {[string, string]} */ ([String(seq), name]));
+    const first = /** @type {[string, string]} */ ([String(this.entries[0].seq), `entry ${this.entries[0].seq}`]);
+    const last = /** @type {[string, string]} */ ([String(this.entries.at(-1).seq), "newest entry"]);
+    return html`<form class="tools" role="search" @submit=${(event) => this.search(event)}>
+        <label class="wide">Question <input type="search" name="q" .value=${this.asked}></label><button>Search</button></form>
+      <div class="tools">${choice(query, "with", "Compare with", [["", "nothing"], first, ...others, last])}</div>
+      <form class="tools" @submit=${(event) => this.take(event)}>
+        <label>Name of a snapshot of the present <input name="name" required></label><button>Take snapshot</button></form>`;
+  }
+
+  changes() {
+    const { diff } = this;
+    if (!diff) return null;
+    const part = (title, items, text) => items.length > 0 && html`<h3>${title}</h3><ul class="story">${each(items, (item) => (item.after ?? item).id, (item) => html`<li>${text(item)}</li>`)}</ul>`;
+    const link = (record) => html`<a href=${memory(record.id)}>${record.content}</a>`;
+    return html`<section class="changes"><h2>From entry ${diff.since} to entry ${diff.until}</h2>
+      ${part("Added", diff.added, link)}
+      ${part("Changed", diff.changed, ({ before, after }) => html`<div>${marked(before.content, after.content)}</div><a href=${memory(after.id)}>${marked(after.content, before.content)}</a>`)}
+      ${part("Removed", diff.removed, (record) => html`<del>${link(record)}</del>`)}
+      ${!(diff.added.length + diff.changed.length + diff.removed.length) && html`<p>Nothing changed.</p>`}</section>`;
+  }
+}
+
+define("time-view", TimeMachine);
