@@ -1,4 +1,4 @@
-"""The command ``bethink tasks``: list, show, context, link, sync."""
+"""The command ``bethink tasks``: list, show, context, link, unlink, sync."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from ..tasks import Listing, Task
 
-_ACTIONS: Final = ("list", "show", "context", "link", "sync")
+_ACTIONS: Final = ("list", "show", "context", "link", "unlink", "sync")
 _OLD_SECONDS: Final = 3_600.0
 
 
@@ -25,7 +25,14 @@ def tasks(context: Context) -> Reply:
     from ..tasks import read_all
 
     listing = read_all(Path.cwd(), context.environment)
-    action = {"list": _list, "show": _show, "context": _context, "link": _link, "sync": _sync}
+    action = {
+        "list": _list,
+        "show": _show,
+        "context": _context,
+        "link": _link,
+        "unlink": _unlink,
+        "sync": _sync,
+    }
     return action[context.given.action](context, listing)
 
 
@@ -67,11 +74,17 @@ def _context(context: Context, listing: Listing) -> Reply:
 def _link(context: Context, listing: Listing) -> Reply:
     from ..tasks import link
 
-    task, ids = _one(context, listing), find_ids(context, context.given.ids)
-    if not ids:
-        raise Failure("give the ids of memories to link", 2)
+    task, ids = _one(context, listing), _ids(context)
     record, count = link(context.store, task, ids, namespace=_namespace(context))
     return Reply({"record": record.id, "linked": count}, [f"linked {count} with {task.id}"])
+
+
+def _unlink(context: Context, listing: Listing) -> Reply:
+    from ..tasks import unlink
+
+    task, ids = _one(context, listing), _ids(context)
+    count = sum(unlink(context.store, task, id, namespace=_namespace(context)) for id in ids)
+    return Reply({"unlinked": count}, [f"unlinked {count} from {task.id}"], 0 if count else 1)
 
 
 def _sync(context: Context, listing: Listing) -> Reply:
@@ -103,6 +116,13 @@ def _one(context: Context, listing: Listing) -> Task:
     return found[0]
 
 
+def _ids(context: Context) -> list[str]:
+    ids = find_ids(context, context.given.ids)
+    if not ids:
+        raise Failure("give the ids of memories", 2)
+    return ids
+
+
 def _open(context: Context, listing: Listing) -> list[Task]:
     return [each for each in _of_source(context, listing) if not each.closed]
 
@@ -128,7 +148,9 @@ def _scope(context: Context) -> Scope:
 
 
 def _after(task: Task) -> str:
-    return f" (after {', '.join(task.blocked_by)})" if task.blocked_by else ""
+    return (
+        f" (after {', '.join(each[-24:] for each in task.blocked_by)})" if task.blocked_by else ""
+    )
 
 
 def _facts(task: Task) -> dict[str, Any]:
@@ -156,8 +178,13 @@ COMMAND: Final = Command(
     tasks,
     (
         argument("action", choices=_ACTIONS, nargs="?", default="list", help="(list)"),
-        argument("task", nargs="?", metavar="TASK", help="id of the task, for show, context, link"),
-        argument("ids", nargs="*", metavar="ID", help="memories to link"),
+        argument(
+            "task",
+            nargs="?",
+            metavar="TASK",
+            help="id of the task, for all but list, sync",
+        ),
+        argument("ids", nargs="*", metavar="ID", help="memories to link or unlink"),
         argument("--source", choices=("beads", "claude-tasks", "claude-todos"), help="only these"),
         argument("--done", action="store_true", help="list closed tasks, too"),
         argument("--budget", type=int, default=800, metavar="TOKENS", help="for context (800)"),

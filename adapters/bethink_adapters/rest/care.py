@@ -29,6 +29,12 @@ def namespaces(caller: Client) -> Response:
     return Json({"namespaces": caller.store.namespaces(caller.everything)})
 
 
+@routes.get("/token", responses=told(results.Rights))
+def token(caller: Client) -> Response:
+    """Tell what the token of the request allows."""
+    return Json({"namespaces": caller.token.namespaces, "read_only": caller.read_only})
+
+
 @routes.post("/verify", responses=told(Integrity))
 def verify(caller: Client) -> Response:
     """Check the file and the history."""

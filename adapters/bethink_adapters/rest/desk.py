@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from fastapi import Query
 from starlette.responses import Response
 
-from bethink import MemoryRecord, MemoryStore, NotFoundError
+from bethink import MemoryStore, NotFoundError
 
 from .. import tasks
 from ..hosts import Host, Place, Program, SettingsError, uninstall
@@ -31,31 +31,34 @@ _Place = Annotated[Namespace | None, Query(description="of the links; else the p
 
 
 @routes.get("/tasks", responses=told(results.Tasks))
-def list_tasks(caller: Client, closed: Annotated[Flag, Query()] = False) -> Response:
+def list_tasks(
+    caller: Client, closed: Annotated[Flag, Query()] = False, namespace: _Place = None
+) -> Response:
     """List the open tasks of the server's working directory, or all with *closed*."""
-    caller.whole()
-    listing = tasks.read_all(Path.cwd())
+    store, place, listing = caller.whole(), _place(namespace), tasks.read_all(Path.cwd())
     files = [{"name": path.name, "changed_at": at} for path, at in listing.read.items()]
-    shown = [_facts(each) for each in listing.tasks if closed or not each.closed]
-    return Json({"items": shown, "files": files, "skipped": listing.skipped})
+    shown = [each for each in listing.tasks if closed or not each.closed]
+    return Json(
+        {
+            "items": [_facts(store, each, listing, place) for each in shown],
+            "namespace": place,
+            "files": files,
+            "skipped": listing.skipped,
+        }
+    )
 
 
-@routes.get("/tasks/{source}/{id}", responses=told(results.TaskFacts))
-def get_task(caller: Client, source: tasks.Source, id: Id) -> Response:
-    """Read a task."""
-    caller.whole()
-    return Json(_facts(_one(source, id)))
-
-
-@routes.get("/tasks/{source}/{id}/memories", responses=told(results.Memories))
+@routes.get("/tasks/{source}/{id:path}/memories", responses=told(results.Memories))
 def list_task_memories(
     caller: Client, source: tasks.Source, id: Id, namespace: _Place = None
 ) -> Response:
     """List the memories that are linked with a task."""
-    return Json({"items": dicts(_linked(caller.whole(), _one(source, id), _place(namespace)))})
+    store, task = caller.whole(), _one(source, id)
+    record = tasks.find(store, task, _place(namespace))
+    return Json({"items": dicts(tasks.linked(store, record)) if record else []})
 
 
-@routes.put("/tasks/{source}/{id}/memories", responses=told(results.Count))
+@routes.put("/tasks/{source}/{id:path}/memories", responses=told(results.Count))
 def link_task(
     caller: Client, source: tasks.Source, id: Id, body: TaskLinksBody, namespace: _Place = None
 ) -> Response:
@@ -65,6 +68,27 @@ def link_task(
     with state_conflicts():
         _, count = tasks.link(store, task, ids, namespace=_place(namespace))
     return Json({"count": count})
+
+
+@routes.delete("/tasks/{source}/{id:path}/memories", responses=told(results.Changed))
+def unlink_task(
+    caller: Client,
+    source: tasks.Source,
+    id: Id,
+    memory: Annotated[Id, Query()],
+    namespace: _Place = None,
+) -> Response:
+    """Remove the link of a task with a memory; recorded outcomes stay."""
+    store, task = caller.whole(), _one(source, id)
+    [known] = caller.known([memory])
+    return Json({"changed": tasks.unlink(store, task, known, namespace=_place(namespace))})
+
+
+@routes.get("/tasks/{source}/{id:path}", responses=told(results.TaskFacts))
+def get_task(caller: Client, source: tasks.Source, id: Id, namespace: _Place = None) -> Response:
+    """Read a task."""
+    store, listing = caller.whole(), tasks.read_all(Path.cwd())
+    return Json(_facts(store, _one(source, id, listing), listing, _place(namespace)))
 
 
 @routes.post("/tasks/sync", responses=told(results.Synced))
@@ -100,19 +124,23 @@ def _place(namespace: str | None) -> str:
     return namespace or project_namespace(Path.cwd())
 
 
-def _one(source: tasks.Source, id: str) -> tasks.Task:
-    for each in tasks.read_all(Path.cwd()).tasks:
+def _one(source: tasks.Source, id: str, listing: tasks.Listing | None = None) -> tasks.Task:
+    for each in (listing or tasks.read_all(Path.cwd())).tasks:
         if (each.source, each.id) == (source, id):
             return each
     raise NotFoundError("task", id)
 
 
-def _linked(store: MemoryStore, task: tasks.Task, namespace: str) -> list[MemoryRecord]:
-    record = tasks.find(store, task, namespace)
-    return [] if record is None else tasks.linked(store, record)
-
-
-def _facts(task: tasks.Task) -> dict[str, Any]:
-    """Return the fields of *task* but the path, which is no client's business."""
+def _facts(
+    store: MemoryStore, task: tasks.Task, listing: tasks.Listing, namespace: str
+) -> dict[str, Any]:
+    """Return the fields of *task* but the path, which is no client's business, and the links."""
     facts = {name: value for name, value in asdict(task).items() if name != "path"}
-    return {**facts, "closed": task.closed}
+    record = tasks.find(store, task, namespace)
+    return {
+        **facts,
+        "closed": task.closed,
+        "file_changed_at": listing.read.get(Path(task.path)),
+        "record": record.id if record else None,
+        "memories": len(tasks.linked(store, record)) if record else 0,
+    }

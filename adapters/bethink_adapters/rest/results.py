@@ -121,6 +121,13 @@ class Counts(BaseModel):
     namespaces: dict[str, int]
 
 
+class Rights(BaseModel):
+    """What a token allows: *namespaces* with all below, none for the whole file; only reading."""
+
+    namespaces: list[str]
+    read_only: bool
+
+
 class Vector(BaseModel):
     """A named vector of a memory."""
 
@@ -140,7 +147,11 @@ class Health(BaseModel):
 
 
 class TaskFacts(BaseModel):
-    """A task of a list of Beads or Claude Code; times are Unix seconds."""
+    """A task of a list of Beads or Claude Code; times are Unix seconds.
+
+    *file_changed_at* is the last change of the list's file; null for a list from the program of
+    Beads. *record* is the memory that stands for a linked task; *memories* counts the links.
+    """
 
     source: str
     id: str
@@ -152,6 +163,9 @@ class TaskFacts(BaseModel):
     blocked_by: list[str]
     session: str
     closed: bool
+    file_changed_at: float | None
+    record: str | None
+    memories: int
 
 
 class TaskFile(BaseModel):
@@ -162,9 +176,10 @@ class TaskFile(BaseModel):
 
 
 class Tasks(BaseModel):
-    """Tasks, the files read, and what could not be read."""
+    """Tasks, the namespace of the links, the files read, and what could not be read."""
 
     items: list[TaskFacts]
+    namespace: str
     files: list[TaskFile]
     skipped: list[str]
 

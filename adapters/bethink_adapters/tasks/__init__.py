@@ -14,7 +14,7 @@ from pathlib import Path
 
 from .beads import read_beads
 from .claude import claude_folder, read_claude_tasks, read_claude_todos
-from .linking import Verdicts, context, find, link, linked, sync
+from .linking import Verdicts, context, find, link, linked, sync, unlink
 from .task import SOURCES, Listing, Source, Task
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "read_claude_tasks",
     "read_claude_todos",
     "sync",
+    "unlink",
 ]
 
 

@@ -48,7 +48,9 @@ def read_claude_tasks(root: Path, project: Path | None = None) -> Listing:
                     status,
                     changed,
                     changed if status == "completed" else None,
-                    blocked_by=tuple(str(each) for each in blockers if str(each) in open_ids),
+                    blocked_by=tuple(
+                        f"{folder.name}/{each}" for each in blockers if str(each) in open_ids
+                    ),
                     session=folder.name,
                     path=str(file),
                 )

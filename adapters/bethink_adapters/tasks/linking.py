@@ -64,6 +64,12 @@ def link(
     return record, sum(store.relate(record.id, id, USED) for id in dict.fromkeys(ids))
 
 
+def unlink(store: MemoryStore, task: Task, id: str, *, namespace: str) -> bool:
+    """Remove the link of *task* with the memory *id*; return whether the link existed."""
+    record = find(store, task, namespace)
+    return record is not None and store.unrelate(record.id, id, USED)
+
+
 def find(store: MemoryStore, task: Task, namespace: str) -> MemoryRecord | None:
     """Return the record of *task*, None without a link."""
     return store.get(namespace=namespace, key=task.key)

@@ -136,6 +136,13 @@ export class Bethink extends Reader {
     return (await value(this.http.PUT("/v1/tasks/{source}/{id}/memories", init))).count;
   }
 
+  /** Remove the link of a task with a memory; recorded outcomes stay. Return whether the link existed. */
+  async unlinkTask(source: T.TaskSource, id: string, memory: string, options: T.TaskOptions = {}): Promise<boolean> {
+    const { namespace, signal } = options;
+    const init = { params: { path: { source, id }, query: { memory, namespace } }, signal };
+    return (await value(this.http.DELETE("/v1/tasks/{source}/{id}/memories", init))).changed;
+  }
+
   /** Record outcomes for the memories of tasks closed since; a dry run only tells. */
   async syncTasks({ signal, ...options }: T.SyncOptions = {}): Promise<T.Verdict[]> {
     const body = wired<T.Schemas["SyncBody"]>({ dryRun: false, ...options });

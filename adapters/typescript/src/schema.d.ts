@@ -780,26 +780,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/tasks/{source}/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Get Task
-         * @description Read a task.
-         */
-        get: operations["get_task"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/v1/tasks/{source}/{id}/memories": {
         parameters: {
             query?: never;
@@ -817,6 +797,30 @@ export interface paths {
          * @description Link memories with a task; closing the task later counts for the memories.
          */
         put: operations["link_task"];
+        post?: never;
+        /**
+         * Unlink Task
+         * @description Remove the link of a task with a memory; recorded outcomes stay.
+         */
+        delete: operations["unlink_task"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tasks/{source}/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Task
+         * @description Read a task.
+         */
+        get: operations["get_task"];
+        put?: never;
         post?: never;
         delete?: never;
         options?: never;
@@ -896,6 +900,26 @@ export interface paths {
          * @description List the visible namespaces with the numbers of live memories.
          */
         get: operations["namespaces"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/token": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Token
+         * @description Tell what the token of the request allows.
+         */
+        get: operations["token"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1883,6 +1907,16 @@ export interface components {
             reason?: string | null;
         };
         /**
+         * Rights
+         * @description What a token allows: *namespaces* with all below, none for the whole file; only reading.
+         */
+        Rights: {
+            /** Namespaces */
+            namespaces: string[];
+            /** Read Only */
+            read_only: boolean;
+        };
+        /**
          * SimilarBody
          * @description A text to look for near-duplicates of.
          */
@@ -2069,6 +2103,9 @@ export interface components {
         /**
          * TaskFacts
          * @description A task of a list of Beads or Claude Code; times are Unix seconds.
+         *
+         *     *file_changed_at* is the last change of the list's file; null for a list from the program of
+         *     Beads. *record* is the memory that stands for a linked task; *memories* counts the links.
          */
         TaskFacts: {
             /** Source */
@@ -2091,6 +2128,12 @@ export interface components {
             session: string;
             /** Closed */
             closed: boolean;
+            /** File Changed At */
+            file_changed_at: number | null;
+            /** Record */
+            record: string | null;
+            /** Memories */
+            memories: number;
         };
         /**
          * TaskFile
@@ -2112,11 +2155,13 @@ export interface components {
         };
         /**
          * Tasks
-         * @description Tasks, the files read, and what could not be read.
+         * @description Tasks, the namespace of the links, the files read, and what could not be read.
          */
         Tasks: {
             /** Items */
             items: components["schemas"]["TaskFacts"][];
+            /** Namespace */
+            namespace: string;
             /** Files */
             files: components["schemas"]["TaskFile"][];
             /** Skipped */
@@ -4836,6 +4881,8 @@ export interface operations {
         parameters: {
             query?: {
                 closed?: boolean;
+                /** @description of the links; else the project's */
+                namespace?: string | null;
             };
             header?: never;
             path?: never;
@@ -4850,57 +4897,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Tasks"];
-                };
-            };
-            /** @description Bad Request */
-            400: components["responses"]["Problem"];
-            /** @description Unauthorized */
-            401: components["responses"]["Problem"];
-            /** @description Forbidden */
-            403: components["responses"]["Problem"];
-            /** @description Not Found */
-            404: components["responses"]["Problem"];
-            /** @description Method Not Allowed */
-            405: components["responses"]["Problem"];
-            /** @description Conflict */
-            409: components["responses"]["Problem"];
-            /** @description Precondition Failed */
-            412: components["responses"]["Problem"];
-            /** @description Request Entity Too Large */
-            413: components["responses"]["Problem"];
-            /** @description Unsupported Media Type */
-            415: components["responses"]["Problem"];
-            /** @description Unprocessable Entity */
-            422: components["responses"]["Problem"];
-            /** @description Too Many Requests */
-            429: components["responses"]["Problem"];
-            /** @description Internal Server Error */
-            500: components["responses"]["Problem"];
-            /** @description Bad Gateway */
-            502: components["responses"]["Problem"];
-            /** @description Service Unavailable */
-            503: components["responses"]["Problem"];
-        };
-    };
-    get_task: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                source: "beads" | "claude-tasks" | "claude-todos";
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["TaskFacts"];
                 };
             };
             /** @description Bad Request */
@@ -5013,6 +5009,115 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Count"];
+                };
+            };
+            /** @description Bad Request */
+            400: components["responses"]["Problem"];
+            /** @description Unauthorized */
+            401: components["responses"]["Problem"];
+            /** @description Forbidden */
+            403: components["responses"]["Problem"];
+            /** @description Not Found */
+            404: components["responses"]["Problem"];
+            /** @description Method Not Allowed */
+            405: components["responses"]["Problem"];
+            /** @description Conflict */
+            409: components["responses"]["Problem"];
+            /** @description Precondition Failed */
+            412: components["responses"]["Problem"];
+            /** @description Request Entity Too Large */
+            413: components["responses"]["Problem"];
+            /** @description Unsupported Media Type */
+            415: components["responses"]["Problem"];
+            /** @description Unprocessable Entity */
+            422: components["responses"]["Problem"];
+            /** @description Too Many Requests */
+            429: components["responses"]["Problem"];
+            /** @description Internal Server Error */
+            500: components["responses"]["Problem"];
+            /** @description Bad Gateway */
+            502: components["responses"]["Problem"];
+            /** @description Service Unavailable */
+            503: components["responses"]["Problem"];
+        };
+    };
+    unlink_task: {
+        parameters: {
+            query: {
+                memory: string;
+                /** @description of the links; else the project's */
+                namespace?: string | null;
+            };
+            header?: never;
+            path: {
+                source: "beads" | "claude-tasks" | "claude-todos";
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Changed"];
+                };
+            };
+            /** @description Bad Request */
+            400: components["responses"]["Problem"];
+            /** @description Unauthorized */
+            401: components["responses"]["Problem"];
+            /** @description Forbidden */
+            403: components["responses"]["Problem"];
+            /** @description Not Found */
+            404: components["responses"]["Problem"];
+            /** @description Method Not Allowed */
+            405: components["responses"]["Problem"];
+            /** @description Conflict */
+            409: components["responses"]["Problem"];
+            /** @description Precondition Failed */
+            412: components["responses"]["Problem"];
+            /** @description Request Entity Too Large */
+            413: components["responses"]["Problem"];
+            /** @description Unsupported Media Type */
+            415: components["responses"]["Problem"];
+            /** @description Unprocessable Entity */
+            422: components["responses"]["Problem"];
+            /** @description Too Many Requests */
+            429: components["responses"]["Problem"];
+            /** @description Internal Server Error */
+            500: components["responses"]["Problem"];
+            /** @description Bad Gateway */
+            502: components["responses"]["Problem"];
+            /** @description Service Unavailable */
+            503: components["responses"]["Problem"];
+        };
+    };
+    get_task: {
+        parameters: {
+            query?: {
+                /** @description of the links; else the project's */
+                namespace?: string | null;
+            };
+            header?: never;
+            path: {
+                source: "beads" | "claude-tasks" | "claude-todos";
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaskFacts"];
                 };
             };
             /** @description Bad Request */
@@ -5209,6 +5314,54 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Counts"];
+                };
+            };
+            /** @description Bad Request */
+            400: components["responses"]["Problem"];
+            /** @description Unauthorized */
+            401: components["responses"]["Problem"];
+            /** @description Forbidden */
+            403: components["responses"]["Problem"];
+            /** @description Not Found */
+            404: components["responses"]["Problem"];
+            /** @description Method Not Allowed */
+            405: components["responses"]["Problem"];
+            /** @description Conflict */
+            409: components["responses"]["Problem"];
+            /** @description Precondition Failed */
+            412: components["responses"]["Problem"];
+            /** @description Request Entity Too Large */
+            413: components["responses"]["Problem"];
+            /** @description Unsupported Media Type */
+            415: components["responses"]["Problem"];
+            /** @description Unprocessable Entity */
+            422: components["responses"]["Problem"];
+            /** @description Too Many Requests */
+            429: components["responses"]["Problem"];
+            /** @description Internal Server Error */
+            500: components["responses"]["Problem"];
+            /** @description Bad Gateway */
+            502: components["responses"]["Problem"];
+            /** @description Service Unavailable */
+            503: components["responses"]["Problem"];
+        };
+    };
+    token: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Rights"];
                 };
             };
             /** @description Bad Request */

@@ -242,6 +242,9 @@ test("a closed task counts for its memories, once", async () => {
   assert.deepEqual((await client.tasks()).items.map((each) => [each.source, each.title]), [["beads", "Deploy"]]);
   assert.equal(await client.linkTask("beads", "bd-1", [id]), 1);
   assert.deepEqual((await client.taskMemories("beads", "bd-1")).map((each) => each.id), [id]);
+  assert.equal(await client.unlinkTask("beads", "bd-1", id), true);
+  assert.equal(await client.unlinkTask("beads", "bd-1", id), false);
+  assert.equal(await client.linkTask("beads", "bd-1", [id]), 1);
   assert.deepEqual(await client.syncTasks(), []);
   await write("closed");
   assert.deepEqual((await client.tasks({ closed: true })).items[0]?.closedAt, 4070908800);

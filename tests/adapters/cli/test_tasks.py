@@ -57,6 +57,14 @@ def test_a_linked_task_scores_once_when_closed(run: Run, folder: Path, file: Pat
         assert store[STANDUP].outcome == pytest.approx(0.2)
 
 
+def test_a_link_is_removed_by_unlink(run: Run, folder: Path) -> None:
+    put(folder)
+    run("tasks", "link", "bd-1", STANDUP[-8:])
+    assert run("tasks", "unlink", "bd-1", STANDUP[-8:]).out == "unlinked 1 from bd-1\n"
+    assert run("tasks", "show", "bd-1", "--json").data["memories"] == []
+    assert run("tasks", "unlink", "bd-1", STANDUP[-8:]).code == 1
+
+
 @pytest.mark.parametrize("words", [["show", "bd-9"], ["show"], ["link", "bd-1"], ["context", "9"]])
 def test_an_unknown_task_is_told(words: list[str], run: Run, folder: Path) -> None:
     put(folder)

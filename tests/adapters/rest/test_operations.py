@@ -8,7 +8,7 @@ import pytest
 
 from bethink import MemoryStore
 
-from .serving import Client, client_of
+from .serving import ALL, ANN, READER, Client, client_of
 
 
 def test_searches_answer_as_the_verbs_do(client: Client, store: MemoryStore) -> None:
@@ -178,6 +178,15 @@ def test_state_of_file_and_server_is_told(client: Client, store: MemoryStore) ->
     text = http.get("/metrics").text
     assert 'bethink_memories{state="live"} 1' in text
     assert 'bethink_requests_total{method="GET",status="200"} 3' in text
+
+
+def test_tokens_tell_what_they_allow(client: Client) -> None:
+    told = [client(token).get("/v1/token").json() for token in (ALL, READER, ANN)]
+    assert [(each["namespaces"], each["read_only"]) for each in told] == [
+        ([], False),
+        ([], True),
+        (["users/ann"], False),
+    ]
 
 
 def test_tools_of_agents_work_over_the_same_store(client: Client, store: MemoryStore) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from bethink import MemoryStore
 from bethink.testing import FrozenClock
-from bethink_adapters.tasks import Listing, Task, context, find, link, linked, sync
+from bethink_adapters.tasks import Listing, Task, context, find, link, linked, sync, unlink
 
 NAMESPACE = "projects/ferry"
 
@@ -54,6 +54,14 @@ def test_a_memory_linked_after_the_closing_scores_nothing(
     link(store, task().tasks[0], [late.id], namespace=NAMESPACE)
     found = sync(store, task("closed", 2_000.0), namespace=NAMESPACE)
     assert [each.memory for each in found] == [early.id]
+
+
+def test_a_removed_link_scores_nothing(store: MemoryStore) -> None:
+    memory, opened = store.store("The ferry leaves from pier 3"), task().tasks[0]
+    assert not unlink(store, opened, memory.id, namespace=NAMESPACE)
+    link(store, opened, [memory.id], namespace=NAMESPACE)
+    assert unlink(store, opened, memory.id, namespace=NAMESPACE)
+    assert sync(store, task("closed", 2_000.0), namespace=NAMESPACE) == []
 
 
 def test_a_dry_run_writes_nothing(store: MemoryStore) -> None:

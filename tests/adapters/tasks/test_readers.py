@@ -160,7 +160,7 @@ def test_tasks_of_claude_code_are_files(root: Path) -> None:
     listing = read_claude_tasks(root)
     assert [(each.id, each.status, each.blocked_by) for each in listing.tasks] == [
         ("s1/1", "completed", ()),
-        ("s1/2", "in_progress", ("3",)),
+        ("s1/2", "in_progress", ("s1/3",)),
         ("s1/3", "pending", ()),
     ]
     done = listing.tasks[0]
