@@ -32,6 +32,7 @@ KINDS = {
 }
 MODULES = {
     "bethink.testing": "Tests of your own",
+    "bethink.testing.contracts": "Tests of your own",
     "bethink_adapters.formats": "Memories from elsewhere",
 }
 
@@ -60,7 +61,8 @@ def gather(folder: Path) -> None:
     for name in bethink.__all__:
         pages.setdefault(kind_of(name), []).append(f"bethink.{name}")
     for module, kind in MODULES.items():
-        pages[kind] = [f"{module}.{name}" for name in import_module(module).__all__]
+        names = import_module(module).__all__
+        pages.setdefault(kind, []).extend(f"{module}.{name}" for name in names)
     (folder / "reference").mkdir()
     for kind, paths in pages.items():
         text = "\n".join([f"# {kind}\n", *map(entry, paths)])

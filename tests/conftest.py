@@ -17,6 +17,7 @@ FRAMEWORKS = ("numpy", "langchain-core", "langgraph", "crewai", "autogen-agentch
 
 # The contracts are tests too: a failure shall show what was compared.
 pytest.register_assert_rewrite(
+    "bethink.testing.contracts",
     "bethink_adapters.langgraph.conformance",
     "tests.core.storage.contract",
     "tests.core.storage.journal_contract",

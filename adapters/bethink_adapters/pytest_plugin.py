@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from bethink.testing import CountingIds, FrozenClock
 
 pytest.register_assert_rewrite(
-    "bethink.testing.chronicle",
-    "bethink.testing.contract",
+    "bethink.testing.contracts",
     "bethink_adapters.langgraph.conformance",
 )
 

@@ -47,6 +47,9 @@ FRAMEWORKS = {
 }
 # What only pytest itself or a test imports.
 FOR_PYTEST = {
+    "bethink.testing.contracts",
+    "bethink.testing.contracts.memories",
+    "bethink.testing.contracts.messages",
     "bethink_adapters.langgraph.conformance.expiry",
     "bethink_adapters.langgraph.conformance.opening",
     "bethink_adapters.langgraph.conformance.search",

@@ -41,10 +41,7 @@ class MessageLog:
         The log sets namespace and thread: a message with either is refused. The same transaction
         forgets the records with the ids in *forget*.
         """
-        items = _listed(messages)
-        if any({"namespace", "thread"} & item.keys() for item in items):
-            raise ValidationError("a message cannot name its namespace or thread; the log does")
-        gone = fields.ids(forget)
+        items, gone = listed_messages(messages), fields.ids(forget)
         if not items and not gone:
             return []
         return self.store.store_many(
@@ -85,7 +82,11 @@ class MessageLog:
         return sorted(unsegment(name) for name in sessions if name and "/" not in name)
 
 
-def _listed(messages: object) -> list[dict[str, Any]]:
+def listed_messages(messages: object) -> list[dict[str, Any]]:
+    """Return *messages*, mappings of ``store``'s arguments, as dicts.
+
+    A message that names a namespace or a thread raises ``ValidationError``: the log sets both.
+    """
     if isinstance(messages, str | bytes | Mapping) or not isinstance(messages, Iterable):
         raise ValidationError(f"messages must be a list of mappings, not {type(messages).__name__}")
     given = list(messages)
@@ -93,4 +94,6 @@ def _listed(messages: object) -> list[dict[str, Any]]:
         if not isinstance(message, Mapping):
             kind = type(message).__name__
             raise ValidationError(f"a message must be a mapping of store's arguments, not {kind}")
+        if {"namespace", "thread"} & message.keys():
+            raise ValidationError("a message cannot name its namespace or thread; the log does")
     return [dict(message) for message in given]

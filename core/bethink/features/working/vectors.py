@@ -13,9 +13,8 @@ from ...memory.ranking import WeightedSum
 from ...model import fields
 from ...model.arrays import Vector
 from ...model.fields import plain
-from ...model.records import MemoryRecord
 from .interface import ScoredRecord
-from .keyed import HAS_KEY, KeyedMemory, item_of
+from .keyed import HAS_KEY, KeyedMemory, item_of, value_of
 from .resident import Numbers, nearest, unit_vector
 
 _COSINE: Final = WeightedSum(1.0, 0.0, 0.0, 0.0)
@@ -38,7 +37,7 @@ class VectorMemory(KeyedMemory):
         length ``DimensionError``.
         """
         new, single = plain("value", value), unit_vector(key, vector).astype(np.float32)
-        self._supersede(key, lambda _: new, {self.namespace: single})
+        self._supersede(self._checked(key), lambda _: new, {self.namespace: single})
 
     def search(self, vector: Numbers, top_k: int = 5) -> tuple[ScoredRecord, ...]:
         """Return the *top_k* items with the largest cosines with *vector*, best first.
@@ -70,18 +69,19 @@ class VectorMemory(KeyedMemory):
         directions = [unit_vector(id, vectors[id]) for id in records if id in vectors]
         return nearest(items, np.array(directions), unit_vector("query", query), most)
 
-    def _modify(
-        self, key: str, change: Callable[[MemoryRecord | None], Any], *, new_row: bool = True
-    ) -> MemoryRecord | None:
+    def _change(self, key: str, change: Callable[[Any], Any], *, newest: bool = True) -> bool:
         return self._supersede(key, change, {})
 
     def _supersede(
-        self,
-        key: str,
-        change: Callable[[MemoryRecord | None], Any],
-        vectors: dict[str, Vector],
-    ) -> MemoryRecord | None:
-        name = self._checked(key)
-        return writing.modify(
-            self._engine, self.namespace, name, change, new_row=True, vectors=vectors
+        self, key: str, change: Callable[[Any], Any], vectors: dict[str, Vector]
+    ) -> bool:
+        """Write the result of *change* as a new record, with the only *vectors*."""
+        made = writing.modify(
+            self._engine,
+            self.namespace,
+            key,
+            lambda found: change(value_of(found)),
+            new_row=True,
+            vectors=vectors,
         )
+        return made is not None

@@ -4,7 +4,6 @@ import asyncio
 import inspect
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from bethink import (
     ValidationError,
     VectorMemory,
 )
+from bethink.testing.contracts.memories import keys
 
 from ...storage.processes import Child, forks, together
 from ...storage.replay import assert_journal_is_state, unverified
@@ -32,7 +32,6 @@ from ...storage.replay import assert_journal_is_state, unverified
 KINDS: dict[str, Callable[[MemoryStore], Memory]] = {
     "short": lambda store: ShortTermMemory(),
     "long": lambda store: LongTermMemory(),
-    "keyed": KeyedMemory,
     "vector": VectorMemory,
 }
 SEARCHED: dict[str, Callable[[MemoryStore], Any]] = {
@@ -41,94 +40,14 @@ SEARCHED: dict[str, Callable[[MemoryStore], Any]] = {
 }
 
 
-@pytest.fixture(params=KINDS)
-def memory(request: pytest.FixtureRequest, store: MemoryStore) -> Memory:
-    return KINDS[request.param](store)
-
-
 @pytest.fixture(params=SEARCHED)
 def searched(request: pytest.FixtureRequest, store: MemoryStore) -> Any:
     return SEARCHED[request.param](store)
 
 
-def keys(memory: Memory) -> list[str]:
-    return [item.key for item in memory.recent(99)]
-
-
-# What holds for every working memory
-
-
 def test_the_interface_alone_is_no_memory() -> None:
     with pytest.raises(TypeError, match="abstract"):
         Memory()  # type: ignore[abstract]
-
-
-def test_what_is_remembered_is_recalled(memory: Memory) -> None:
-    memory.remember("plan", ["a", {"b": 1}])
-    memory.remember("nothing", None)
-    assert memory.recall("plan") == ["a", {"b": 1}]
-    assert memory.recall("nothing", "default") is None
-    assert memory.recall("unknown") is None
-    assert memory.recall("unknown", "default") == "default"
-
-
-def test_recent_gives_the_newest_last(memory: Memory) -> None:
-    for key in "abc":
-        memory.remember(key, key.upper())
-    assert memory.recent(2) == (MemoryItem("b", "B"), MemoryItem("c", "C"))
-    assert dict(memory.recent(9)) == {"a": "A", "b": "B", "c": "C"}
-    assert memory.recent(0) == ()
-
-
-def test_remembering_again_makes_a_key_the_newest_and_recalling_does_not(memory: Memory) -> None:
-    for key in ("a", "b", "c", "a"):
-        memory.remember(key, 1)
-    memory.recall("b")
-    assert keys(memory) == ["b", "c", "a"]
-
-
-@pytest.mark.parametrize("n", [-1, 2.5, True, None, "2"])
-def test_recent_needs_a_count(memory: Memory, n: Any) -> None:
-    with pytest.raises(ValidationError):
-        memory.recent(n)
-
-
-@pytest.mark.parametrize("key", ["", "  ", 3, None, "\ud800"])
-def test_a_key_is_text(memory: Memory, key: Any) -> None:
-    for verb in (lambda: memory.remember(key, 1), lambda: memory.recall(key)):
-        with pytest.raises(ValidationError):
-            verb()
-    assert memory.recent(1) == ()
-
-
-def test_what_a_caller_changes_is_not_what_is_remembered(memory: Memory) -> None:
-    given = {"steps": ["one"]}
-    memory.remember("plan", given)
-    given["steps"].append("put in later")
-    memory.recall("plan")["steps"].append("got out")
-    memory.recent(1)[0].value["steps"].append("got out")
-    assert memory.recall("plan") == {"steps": ["one"]}
-
-
-def test_what_is_forgotten_is_gone(memory: Any) -> None:
-    memory.remember("a", 1)
-    assert memory.forget("a")
-    assert not memory.forget("a")
-    assert memory.recall("a", "gone") == "gone"
-    memory.remember("a", 2)
-    assert memory.recent(9) == (MemoryItem("a", 2),)
-
-
-def test_threads_share_a_memory(memory: Memory) -> None:
-    def work(name: str) -> None:
-        for n in range(30):
-            memory.remember(f"{name}{n % 5}", n)
-            assert memory.recall(f"{name}{n % 5}") == n
-            assert len(memory.recent(3)) >= 1
-
-    with ThreadPoolExecutor(6) as threads:
-        list(threads.map(work, "abcdef"))
-    assert len(keys(memory)) == 30
 
 
 @forks
@@ -380,39 +299,6 @@ def test_two_thousand_concurrent_runs_lose_nothing(path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("location", [":memory:", "memory.db"])
-def test_threads_that_update_one_key_lose_nothing(
-    location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    with MemoryStore(location, durability="normal") as store:
-        keyed = KeyedMemory(store)
-        with ThreadPoolExecutor(12) as threads:
-            list(
-                threads.map(
-                    lambda n: keyed.update("all", lambda items: [*items, n], default=[]),
-                    range(100),
-                )
-            )
-        assert sorted(keyed.recall("all")) == list(range(100))
-        assert_journal_is_state(store)
-
-
-def test_of_many_who_compare_and_set_one_wins(keyed: KeyedMemory) -> None:
-    ready = threading.Barrier(8)
-
-    def stand(name: str) -> bool:
-        ready.wait()
-        won = keyed.compare_and_set("leader", None, name)
-        assert keyed.recall("leader") is not None
-        return won
-
-    with ThreadPoolExecutor(8) as threads:
-        won = list(threads.map(stand, "abcdefgh"))
-    assert won.count(True) == 1
-    assert keyed.recall("leader") == "abcdefgh"[won.index(True)]
-
-
 @pytest.mark.slow
 @forks
 def test_processes_share_a_counter(path: Path) -> None:
