@@ -163,7 +163,7 @@ def _judge(
             continue
         if closed is not None and relation.at > closed:
             continue
-        if any(each.session == session for each in store.outcomes(memory)):
+        if _is_judged(store, memory, session):
             continue
         recorded = False
         if not dry_run:
@@ -174,6 +174,19 @@ def _judge(
                 recorded = False
         found.append(Verdicts(task.key, memory, verdict, recorded))
     return found
+
+
+def _is_judged(store: MemoryStore, memory: str, session: str) -> bool:
+    """Return whether *memory* has an outcome of *session* that nobody has undone."""
+    undone: set[int] = set()
+    for entry in store.log(id=memory, limit=None):  # the newest first
+        if entry.seq in undone:
+            continue
+        if entry.action == "undo":
+            undone.add(entry.changes["undoes"])
+        elif entry.changes.get("session") == session:
+            return True
+    return False
 
 
 def _verdict(task: Task, allow_failed: bool) -> Verdict | None:

@@ -56,6 +56,24 @@ def test_a_memory_linked_after_the_closing_scores_nothing(
     assert [each.memory for each in found] == [early.id]
 
 
+def test_an_undone_outcome_counts_again(store: MemoryStore) -> None:
+    memory, opened = store.store("The ferry leaves from pier 3"), task()
+    link(store, opened.tasks[0], [memory.id], namespace=NAMESPACE)
+    closed = task("closed", 2_000.0)
+    sync(store, closed, namespace=NAMESPACE)
+    mark, outcome = (store.log(id=id)[0].seq for id in (_record(store), memory.id))
+    for seq in (mark, outcome):
+        store.undo(seq)
+    assert [each.memory for each in sync(store, closed, namespace=NAMESPACE)] == [memory.id]
+    assert store[memory.id].outcome == pytest.approx(0.2)
+
+
+def _record(store: MemoryStore) -> str:
+    record = find(store, task().tasks[0], NAMESPACE)
+    assert record is not None
+    return record.id
+
+
 def test_a_removed_link_scores_nothing(store: MemoryStore) -> None:
     memory, opened = store.store("The ferry leaves from pier 3"), task().tasks[0]
     assert not unlink(store, opened, memory.id, namespace=NAMESPACE)

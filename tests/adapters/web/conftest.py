@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,8 +38,28 @@ def fill(path: Path) -> None:
             store.store(f"Ticket {number} waits.", namespace="tickets", category="todo")
 
 
+def write_tasks(project: Path, *tasks: dict[str, Any]) -> None:
+    """Write the list of Beads in *project*."""
+    (project / ".beads/issues.jsonl").write_text("".join(json.dumps(each) + "\n" for each in tasks))
+
+
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[Served]:
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working directory of the server, with a list of Beads, in the home of a user."""
+    for name in ("BEADS_DIR", "CLAUDE_CONFIG_DIR", "CLAUDE_CODE_TASK_LIST_ID"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("PATH", "/nowhere")  # without the program of Beads
+    made = tmp_path / "ferry"
+    (made / ".beads").mkdir(parents=True)
+    (made / ".git").mkdir()
+    monkeypatch.chdir(made)
+    write_tasks(made, {"id": "bd-1", "title": "Mend the ferry"}, {"id": "bd-2", "title": SCRIPT})
+    return made
+
+
+@pytest.fixture
+def server(browser: Any, tmp_path: Path, project: Path) -> Iterator[Served]:
     fill(tmp_path / "m.db")
     with served(tmp_path) as running:
         yield running

@@ -22,8 +22,9 @@ VIEWS = (
     "/activity",
     "/context?q=tickets",
     "/time?with=1",
+    "/tasks?sync=1&task=beads:bd-1",
 )
-READY = {"/": ".figures", "/conflicts": ".pair"}
+READY = {"/": ".figures", "/conflicts": ".pair", VIEWS[7]: "task-links .empty"}
 NARROWEST, WIDEST = 360, 2560
 
 

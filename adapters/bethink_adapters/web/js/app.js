@@ -23,6 +23,7 @@ const ROUTES = [
   { path: "/context", title: "Context", key: "p", tag: "context-view", load: () => import("./views/context.js") },
   { path: "/time", title: "Time machine", key: "t", tag: "time-view", load: () => import("./views/time.js") },
   { path: "/conflicts", title: "Conflicts", key: "c", tag: "conflicts-view", load: () => import("./views/conflicts.js") },
+  { path: "/tasks", title: "Tasks", key: "s", tag: "tasks-view", load: () => import("./views/tasks.js") },
   { path: "/activity", title: "Activity", key: "a", tag: "activity-view", load: () => import("./views/activity.js") },
 ];
 const [HOME] = ROUTES;

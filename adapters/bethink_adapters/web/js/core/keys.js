@@ -23,6 +23,9 @@ export function typing(target) {
   return element.isContentEditable || element.matches("textarea, select, input:not([type=checkbox], [type=radio], [type=range])");
 }
 
+/** Whether Enter belongs to *target*, such as a button. @param {EventTarget | null} target */
+const pressable = (target) => Boolean(/** @type {Element} */ (target)?.closest?.("a, button, summary"));
+
 /** @param {KeyboardEvent} event */
 export const pressed = (event) => `${event.ctrlKey || event.metaKey ? "Ctrl+" : ""}${event.key.length === 1 && !event.shiftKey ? event.key.toLowerCase() : event.key}`;
 
@@ -31,6 +34,7 @@ function onKey(event) {
   if (event.defaultPrevented || event.isComposing || event.altKey) return;
   const name = pressed(event);
   if (typing(event.target) && !name.startsWith("Ctrl+")) return;
+  if (name === "Enter" && pressable(event.target)) return;
   if (document.querySelector("dialog[open]") && !name.startsWith("Ctrl+")) return;
   const both = before ? `${before} ${name}` : name;
   before = "";

@@ -23,6 +23,7 @@ export const facts = (record) => html`
   ${record.outcome !== 0 && html`<span>outcome ${signed(record.outcome)}</span>`}`;
 
 /** Keys j, k and Enter over the `items` of *view*; `view.at` is the chosen index, −1 for none.
+ * A key among *more* takes the place of the usual key.
  * @param {any} view @param {(item: any) => string} id @param {import("../core/keys.js").Key[]} [more] */
 export function rowKeys(view, id, more = []) {
   view.at = -1;
@@ -32,12 +33,12 @@ export function rowKeys(view, id, more = []) {
     queueMicrotask(() => view.querySelector("[data-now]")?.scrollIntoView({ block: "nearest" }));
   };
   const open = () => view.items[view.at] && go(memory(id(view.items[view.at])));
-  keys([
+  const usual = [
     { key: "j", label: "Next row", run: () => move(1) },
     { key: "k", label: "Row before", run: () => move(-1) },
     { key: "Enter", label: "Open the row", run: open },
-    ...more,
-  ], view.life.signal);
+  ];
+  keys([...usual.filter(({ key }) => !more.some((each) => each.key === key)), ...more], view.life.signal);
 }
 
 /** What stands where nothing is: a sentence, and a command that changes that.
