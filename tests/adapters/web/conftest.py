@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,15 @@ def server(browser: Any, tmp_path: Path, project: Path) -> Iterator[Served]:
     fill(tmp_path / "m.db")
     with served(tmp_path) as running:
         yield running
+
+
+def axe(page: Any) -> list[str]:
+    """Return the names of what axe finds on *page*."""
+    page.evaluate((resources.files("axe_playwright_python") / "axe.min.js").read_text())
+    found: list[str] = page.evaluate(
+        "axe.run().then((run) => run.violations.map((found) => found.id))"
+    )
+    return found
 
 
 def is_fault(said: Any) -> bool:

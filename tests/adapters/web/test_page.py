@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from importlib import resources
 from typing import Any
 
 import pytest
@@ -11,7 +10,7 @@ import pytest
 from bethink import MemoryStore
 
 from ..rest.process import Served
-from .conftest import SCRIPT
+from .conftest import SCRIPT, axe
 
 sync_api = pytest.importorskip("playwright.sync_api")
 VIEWS = (
@@ -146,5 +145,4 @@ def test_no_view_scrolls_sideways(page: Any, view: str, width: int) -> None:
 @pytest.mark.parametrize("view", VIEWS)
 def test_axe_finds_nothing(page: Any, view: str) -> None:
     visit(page, view)
-    page.evaluate((resources.files("axe_playwright_python") / "axe.min.js").read_text())
-    assert page.evaluate("axe.run().then((run) => run.violations.map((found) => found.id))") == []
+    assert axe(page) == []

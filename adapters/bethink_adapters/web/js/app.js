@@ -7,12 +7,14 @@
 import * as api from "./core/api.js";
 import { BethinkElement, define } from "./core/element.js";
 import { keys, known } from "./core/keys.js";
-import { go, href, install, place } from "./core/router.js";
+import { changedQuery, go, href, install, place } from "./core/router.js";
 import { followJournal, refresh, shared, values } from "./core/state.js";
 import { each, html } from "./core/template.js";
-import { apply, nextTheme, setTheme, theme } from "./core/theme.js";
+import { THEMES, apply, nextTheme, setTheme, theme } from "./core/theme.js";
 import { failed, toasts } from "./core/toasts.js";
 import { choice } from "./parts/choice.js";
+import "./parts/conflict_count.js";
+import "./parts/palette.js";
 
 /** @type {import("./core/router.js").Route[]} */
 const ROUTES = [
@@ -52,10 +54,27 @@ class App extends BethinkElement {
   keys() {
     const visits = ROUTES.filter((route) => route.key);
     return [
-      ...visits.map((route) => ({ key: `g ${route.key}`, label: route.title, run: () => go(href(route.path)) })),
+      ...visits.map((route) => ({ group: "View", key: `g ${route.key}`, label: route.title, run: () => go(href(route.path)) })),
       { key: "/", label: "Search", run: () => this.search() },
+      { key: "Ctrl+k", label: "Commands", run: () => this.querySelector("bethink-palette").open() },
       { key: "?", label: "This help", run: () => this.querySelector("dialog.help")?.showModal() },
     ];
+  }
+
+  /** What the palette offers: each known key, the namespaces and the themes. */
+  commands() {
+    const spaces = [["", "Everything"], ...namespaces().map((name) => [name, name])];
+    return [
+      ...known().filter(({ key }) => key !== "Ctrl+k").map((key) => ({ group: "Do", ...key })),
+      ...spaces.map(([name, label]) => ({ group: "Namespace", label, run: () => go(changedQuery({ ns: name || null })) })),
+      ...THEMES.map((name) => ({ group: "Theme", label: name, run: () => this.wear(name) })),
+    ];
+  }
+
+  /** @param {string} name of a theme */
+  wear(name) {
+    setTheme(name);
+    this.update();
   }
 
   async search() {
@@ -99,14 +118,15 @@ class App extends BethinkElement {
 
   draw() {
     const now = place()?.route;
+    const scope = new URLSearchParams(location.search).get("ns");
     return html`
       <nav class="side" aria-label="Views">
         <a class="brand" href=${href("/")}><img src="/web/icon.svg" alt="">bethink</a>
         <ul>${each(ROUTES.filter((route) => route.key), (route) => route.path, (route) => html`
-          <li><a href=${href(route.path)} aria-current=${now && (now.path === route.path || now.path.startsWith(`${route.path}/`)) && "page"}>${route.title}<kbd>g ${route.key}</kbd></a></li>`)}</ul>
+          <li><a href=${href(route.path)} aria-current=${now && (now.path === route.path || now.path.startsWith(`${route.path}/`)) && "page"}>${route.title}${route.path === "/conflicts" && api.hasToken() && html`<conflict-count .namespace=${scope}></conflict-count>`}<kbd>g ${route.key}</kbd></a></li>`)}</ul>
         <div class="foot">
           ${choice(new URLSearchParams(location.search), "ns", "Namespace", [["", "Everything"], ...namespaces().map((name) => [name, name])])}
-          <button @click=${() => { setTheme(nextTheme()); this.update(); }}>Theme: ${theme()}</button>
+          <button @click=${() => this.wear(nextTheme())}>Theme: ${theme()}</button>
         </div>
       </nav>
       <main id="main" tabindex="-1">${this.view}</main>
@@ -120,7 +140,8 @@ class App extends BethinkElement {
         <div class="actions"><button class="first">Continue</button></div></form></dialog>
       <dialog class="help" aria-label="Keys"><div class="sheet"><h1>Keys</h1>
         <dl>${each(known(), (key) => key.key, (key) => html`<dt><kbd>${key.key}</kbd></dt><dd>${key.label}</dd>`)}</dl>
-        <form method="dialog"><button>Close</button></form></div></dialog>`;
+        <form method="dialog"><button>Close</button></form></div></dialog>
+      <bethink-palette .commands=${() => this.commands()}></bethink-palette>`;
   }
 }
 

@@ -1,6 +1,6 @@
 // Keys. Views add theirs with `keys(element, table)`; the table goes when the element goes.
 
-/** @typedef {{key: string, label: string, run: (event: KeyboardEvent) => void}} Key */
+/** @typedef {{key: string, label: string, group?: string, run: () => void}} Key of the table, shown in *group* of the palette */
 
 /** @type {Set<Key[]>} */
 const tables = new Set();
@@ -13,7 +13,7 @@ export function keys(table, signal) {
   signal?.addEventListener("abort", () => tables.delete(table));
 }
 
-/** All keys, for the help sheet. */
+/** All keys, for the help sheet and the palette. */
 export const known = () => [...tables].flat();
 
 /** @param {EventTarget | null} target */
@@ -42,7 +42,7 @@ function onKey(event) {
     const found = table.find((item) => item.key === both);
     if (!found) continue;
     event.preventDefault();
-    found.run(event);
+    found.run();
     return;
   }
   if (name === "g") {

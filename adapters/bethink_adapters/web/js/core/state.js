@@ -7,8 +7,9 @@ const MILLISECONDS_TOGETHER = 300;
 /** Tells listeners: "change" for a changed value, "journal" for entries of the journal. */
 export const shared = new EventTarget();
 
-/** @type {{namespaces: Record<string, number>, live: boolean}} */
-export const values = { namespaces: {}, live: false };
+/** `conflicts`: open conflicts of the chosen namespace, null until counted.
+ * @type {{namespaces: Record<string, number>, live: boolean, conflicts: number | null}} */
+export const values = { namespaces: {}, live: false, conflicts: null };
 
 /** @param {Partial<typeof values>} changes */
 export function set(changes) {

@@ -1,7 +1,7 @@
 // The theme: auto follows the system; light and dark are kept in the browser.
 
 const NAME = "bethink-theme";
-const THEMES = ["auto", "light", "dark"];
+export const THEMES = ["auto", "light", "dark"];
 
 export const theme = () => localStorage.getItem(NAME) ?? "auto";
 
