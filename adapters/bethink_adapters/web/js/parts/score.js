@@ -7,7 +7,7 @@ const ORDER = ["keyword", "vector", "recency", "importance", "outcome"];
 const COLOURS = 6;
 
 /** The contributions as [name, value], the known signals first. @param {Record<string, number>} contributions */
-const parts = (contributions) => Object.entries(contributions).sort(([one], [two]) => place(one) - place(two));
+export const parts = (contributions) => Object.entries(contributions).sort(([one], [two]) => place(one) - place(two));
 const place = (name) => (ORDER.includes(name) ? ORDER.indexOf(name) : ORDER.length);
 
 /** @param {{score: number, contributions: Record<string, number>}} explanation */
@@ -17,4 +17,5 @@ export const score = ({ score: sum, contributions }) => html`
     <div class="legend"><strong>${fixed(sum)}</strong>
     ${each(parts(contributions), ([name]) => name, ([name, value]) => html`<span><b class=${colour(name)}></b>${name} ${fixed(value)}</span>`)}</div></div>`;
 
-const colour = (name) => `s${Math.min(place(name), COLOURS - 1)}`;
+/** The class of a signal's colour. @param {string} name */
+export const colour = (name) => `s${Math.min(place(name), COLOURS - 1)}`;
