@@ -56,7 +56,8 @@ def test_tasks_shows_source_status_blocker_and_age_of_the_file(page: Any, projec
         (folder / f"{id}.json").write_text(json.dumps(told))
     visit(page)
     heads = page.locator("tasks-view section h2").all_inner_texts()
-    assert heads[0].startswith("Beads") and "changed 2 hours ago; newer with bd export" in heads[0]
+    assert heads[0].startswith("Beads")
+    assert "changed 2 hours ago; newer with bd export" in heads[0]
     assert heads[1] == "Claude Code tasksfile changed just now"
     facts = [text.split("\n") for text in page.locator(".rows .facts").all_inner_texts()]
     assert [" ".join(each) for each in facts] == [
