@@ -85,12 +85,20 @@ class ProblemModel(BaseModel):
 
 
 class Problem(HTTPException):
-    """A refused request: *status*, the *kind* that ends the type, and one sentence."""
+    """A refused request: *status*, the *kind* that ends the type, one sentence, all *errors*."""
 
-    def __init__(self, status: int, kind: str, detail: str, **headers: str) -> None:
+    def __init__(
+        self,
+        status: int,
+        kind: str,
+        detail: str,
+        errors: Sequence[Mapping[str, Any]] = (),
+        **headers: str,
+    ) -> None:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         super().__init__(status, detail, named)
         self.kind = kind
+        self.errors = errors
 
 
 def answer(
@@ -135,7 +143,10 @@ def install(app: FastAPI) -> None:
 
 
 def _problem(request: Request, error: Problem) -> Response:
-    return answer(request.url.path, error.status_code, error.kind, error.detail, error.headers)
+    more = {"errors": error.errors} if error.errors else {}
+    return answer(
+        request.url.path, error.status_code, error.kind, error.detail, error.headers, **more
+    )
 
 
 def _of_the_store(request: Request, error: BethinkError) -> Response:

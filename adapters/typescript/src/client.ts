@@ -149,14 +149,16 @@ export class Bethink extends Reader {
     return list(this.http.POST("/v1/tasks/sync", { body, signal }));
   }
 
-  /** Import the lines of an export, all or nothing; sent once, without repetitions. */
-  async import(lines: T.Upload, { signal }: Call = {}): Promise<T.Merged> {
-    return value(this.#once.POST("/v1/import", { ...upload(lines), signal }));
+  /** Import the lines of an export, all or nothing; sent once, without repetitions. A dry run only counts. */
+  async import(lines: T.Upload, { dryRun, signal }: Call & { dryRun?: boolean } = {}): Promise<T.Merged> {
+    const params = { query: { dry_run: dryRun } };
+    return value(this.#once.POST("/v1/import", { ...upload(lines), params, signal }));
   }
 
-  /** Merge the memories of a bethink file, all or nothing; sent once, without repetitions. */
-  async merge(file: T.Upload, { signal }: Call = {}): Promise<T.Merged> {
-    return value(this.#once.POST("/v1/merge", { ...upload(file), signal }));
+  /** Merge the memories of a bethink file, all or nothing; sent once, without repetitions. A dry run only counts. */
+  async merge(file: T.Upload, { dryRun, signal }: Call & { dryRun?: boolean } = {}): Promise<T.Merged> {
+    const params = { query: { dry_run: dryRun } };
+    return value(this.#once.POST("/v1/merge", { ...upload(file), params, signal }));
   }
 
   /** Mend what can be mended in the file. */

@@ -731,7 +731,7 @@ export interface paths {
         put?: never;
         /**
          * Import
-         * @description Import the lines of an export; all or nothing.
+         * @description Import the lines of an export, all or nothing; a dry run only counts.
          */
         post: operations["import"];
         delete?: never;
@@ -751,7 +751,7 @@ export interface paths {
         put?: never;
         /**
          * Merge
-         * @description Merge the memories of a bethink file, which is the body; all or nothing.
+         * @description Merge the memories of a bethink file, all or nothing; a dry run only counts.
          */
         post: operations["merge"];
         delete?: never;
@@ -4775,7 +4775,10 @@ export interface operations {
     };
     import: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description only count; nothing is written */
+                dry_run?: boolean;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -4827,7 +4830,10 @@ export interface operations {
     };
     merge: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description only count; nothing is written */
+                dry_run?: boolean;
+            };
             header?: never;
             path?: never;
             cookie?: never;

@@ -214,6 +214,10 @@ test("an export streams, and comes back by import", async () => {
     const merged = await client.import(upload);
     assert.equal(merged.erased, 2);
   }
+  await client.store("before the preview");
+  const [last] = await client.log({ limit: 1 });
+  assert.equal((await client.import(lines, { dryRun: true })).erased, 2);
+  assert.deepEqual(await client.log({ limit: 1 }), [last]);
   await assert.rejects(client.merge("no file"), { status: 409 });
 });
 
