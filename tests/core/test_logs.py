@@ -31,8 +31,10 @@ def test_a_workload_logs_what_was_done_and_no_contents(caplog: pytest.LogCapture
         store.forget(record.id)
         store.erase(record.id)
         store.verify()
+        store.expire()
     logged = [each.getMessage() for each in caplog.records]
     assert any(text.startswith("wrote 5 journal entries in ") for text in logged)
+    assert not any(text.startswith("wrote 0 ") for text in logged)
     assert any(text.startswith("recalled 5 of at most 5 records in ") for text in logged)
     assert any(text.startswith("reembedded ") for text in logged)
     assert not any(SECRET in text or record.id in text for text in logged)

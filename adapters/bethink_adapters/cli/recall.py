@@ -37,6 +37,7 @@ def recall(context: Context) -> Reply:
         where=filter_of(given),
         as_of=moment_of(given.as_of),
         min_score=given.min_score,
+        min_share=given.min_share,
         touch=given.touch and given.as_of is None,
     )
     lines = list(output.memories([hit.memory for hit in hits], [hit.score for hit in hits]))
@@ -198,13 +199,15 @@ COMMANDS: Final = (
         arguments(
             _QUERY,
             argument("-k", type=int, default=5, metavar="N", help="at most N (5)"),
-            argument(
-                "--mode",
-                choices=("hybrid", "keyword", "semantic"),
-                default="hybrid",
-                help="(hybrid)",
-            ),
+            argument("--mode", choices=_MODES, default="hybrid", help="(hybrid)"),
             argument("--min-score", type=float, default=0.0, metavar="0..1", help="drop the rest"),
+            argument(
+                "--min-share",
+                type=float,
+                default=0.0,
+                metavar="0..1",
+                help="drop scores below this share of the best score",
+            ),
             argument("--explain", action="store_true", help="show what made each score"),
             AS_OF,
             FILTER,

@@ -338,8 +338,8 @@ class Engine:
         if touches:
             buffer.written(touches)
         self.index.apply(changes)
-        entries, seconds = changes.head - changes.base, time.perf_counter() - start
-        _logger.info("wrote %d journal entries in %.4f s", entries, seconds)
+        if entries := changes.head - changes.base:
+            _logger.info("wrote %d journal entries in %.4f s", entries, time.perf_counter() - start)
 
     def embed(self, records: Sequence[MemoryRecord], tell: Tell | None = None) -> list[Vector]:
         """Return one vector for each record; a record without content gets zeros."""

@@ -6,9 +6,9 @@ A filter is a mapping of fields to conditions; every condition must hold::
     {"$or": [{"author": "Ann"}, {"$not": {"tags": {"$contains": "draft"}}}]}
 
 Comparisons are typed: numbers compare with numbers, text with text, and ``True`` is not ``1``.
-Times are Unix seconds or aware datetimes; comparing a time with text is an error. A missing field
-equals None and passes no other comparison, ``$ne`` and ``$nin`` included; ``$not`` inverts any
-condition.
+Times are Unix seconds, aware datetimes or ISO 8601 texts; a time in milliseconds is an error. A
+missing field equals None and passes no other comparison, ``$ne`` and ``$nin`` included; ``$not``
+inverts any condition.
 """
 
 from __future__ import annotations
@@ -230,7 +230,8 @@ def _compare(path: tuple[str, ...], operator: str, operand: object, depth: int) 
 
 
 def _operand(path: tuple[str, ...], operand: object) -> Any:
-    if path[0] in TIME_FIELDS and isinstance(operand, datetime | str):
+    is_time = isinstance(operand, datetime | str | int | float) and not isinstance(operand, bool)
+    if path[0] in TIME_FIELDS and is_time:
         return timestamp(path[0], operand)
     checked = plain(".".join(path), operand)
     if not storable(checked):

@@ -135,6 +135,12 @@ def test_a_memory_has_a_history(run: Run, file: Path) -> None:
     assert "failed" in text
 
 
+def test_a_recall_drops_what_is_far_below_the_best(run: Run, file: Path) -> None:
+    query = "when is standup, and where does the ferry leave?"
+    assert len(run("recall", query, "--json").data) > 1
+    assert len(run("recall", query, "--min-share", "1", "--json").data) == 1
+
+
 def test_a_recall_explains_and_answers_as_of_then(run: Run, file: Path) -> None:
     assert "keyword" in run("recall", "standup", "--explain").out
     run("update", STANDUP, "--content", "Standup is at 11:00")
