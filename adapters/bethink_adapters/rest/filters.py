@@ -87,6 +87,7 @@ class Where(Body):
     author: _Field = None
     category: _Field = None
     source: _Field = None
+    superseded_by: _Field = None
     tags: _Field = None
     importance: _Field = None
     confidence: _Field = None

@@ -2346,6 +2346,8 @@ export interface components {
             category?: boolean | number | string | components["schemas"]["Condition"] | null;
             /** Source */
             source?: boolean | number | string | components["schemas"]["Condition"] | null;
+            /** Superseded By */
+            superseded_by?: boolean | number | string | components["schemas"]["Condition"] | null;
             /** Tags */
             tags?: boolean | number | string | components["schemas"]["Condition"] | null;
             /** Importance */

@@ -176,7 +176,7 @@ RECORD_FIELDS: Final[Mapping[str, RecordField]] = {
     "source": RecordField(_text, str | None, "text", merged="filled"),
     "metadata": RecordField(checks.metadata, dict),
     "expires_at": RecordField(_time, _NUMBER | None, "time"),
-    "superseded_by": RecordField(_label, str | None, given=False, local=True),
+    "superseded_by": RecordField(_label, str | None, "text", given=False, local=True),
     "last_accessed_at": RecordField(_time, _NUMBER | None, "time", given=False, local=True),
     "access_count": RecordField(
         lambda name, value: checks.integer(name, value, 0), int, "number", given=False, local=True

@@ -337,3 +337,13 @@ def test_members_of_enums_spell_a_filter_by_their_values() -> None:
         records = [store.store("x", author=author) for author in ("Ann", "Bob")]
         assert store.all(where={Field.AUTHOR: "Ann"}) == records[:1]
         assert store.all(where={Field.AUTHOR: {Operator.IN: ["Bob"]}}) == records[1:]
+
+
+def test_superseded_by_lists_what_a_memory_replaced() -> None:
+    with MemoryStore(":memory:") as store:
+        one, two, _ = (store.store(text) for text in ("one", "two", "three"))
+        new = store.store("new")
+        store.resolve(new.id, [one.id, two.id])
+        replaced = store.all(state="superseded", where={"superseded_by": new.id})
+        assert {each.id for each in replaced} == {one.id, two.id}
+        assert store.all(where={"superseded_by": None}) == store.all()

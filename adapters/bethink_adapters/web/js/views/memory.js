@@ -1,58 +1,55 @@
-// One memory: the text, the fields, the past; edit, forget, judge.
+// One memory: the text, the fields, the past; edit, forget, judge, link.
 
 import * as api from "../core/api.js";
 import { define } from "../core/element.js";
-import { fixed, json, signed, when } from "../core/format.js";
+import { count, fixed, json, signed, when } from "../core/format.js";
 import { keys } from "../core/keys.js";
 import { go, href, memory } from "../core/router.js";
 import { each, html } from "../core/template.js";
 import { failed, undoable } from "../core/toasts.js";
 import { View } from "../core/view.js";
+import { changes, told } from "../parts/changes.js";
+import { line } from "../parts/chart.js";
+import "../parts/edit_form.js";
+import { chained, lineage } from "../parts/lineage.js";
+import "../parts/relations.js";
 import { facts } from "../parts/rows.js";
-import { marked } from "../parts/words.js";
+
+const ENTRIES = 1000;
+/** @type {[string, string, string][]} the outcome, the name of the button, the key */
+const JUDGEMENTS = [["worked", "Helped", "u"], ["partial", "Helped partly", "p"], ["failed", "Misled", "d"]];
 
 class Memory extends View {
   opened() {
+    this.editing = false;
     keys([
-      { key: "e", label: "Edit", run: () => this.edit() },
-      { key: "u", label: "The memory helped", run: () => this.judge("worked") },
-      { key: "d", label: "The memory misled", run: () => this.judge("failed") },
+      { key: "e", label: "Edit", run: () => this.edit(true) },
+      ...JUDGEMENTS.map(([outcome, name, key]) => ({ key, label: `The memory ${name.toLowerCase()}`, run: () => this.judge(outcome) })),
     ], this.life.signal);
     super.opened();
   }
 
   async read() {
-    const { id } = this.place.params;
+    const path = api.memoryPath(this.place.params.id);
+    const { signal } = this.life;
     try {
-      const [found, past] = await Promise.all([
-        api.getMemory(id, this.life.signal),
-        api.get(`${api.memoryPath(id)}/history`, { limit: 50 }, this.life.signal),
+      const [found, past, outcomes] = await Promise.all([
+        api.getMemory(this.place.params.id, signal),
+        api.get(`${path}/history`, { limit: ENTRIES }, signal),
+        api.get(`${path}/outcomes`, {}, signal),
       ]);
-      return { ...found, past: past.items, missing: false };
+      const chain = await lineage(found.record, signal);
+      return { ...found, past: told(past.items), outcomes: outcomes.items, chain, missing: false };
     } catch (error) {
       if (!(error instanceof api.Problem) || error.status !== 404) throw error;
       return { missing: true };
     }
   }
 
-  edit() {
-    Object.assign(this, { draft: this.record.content, other: null });
+  /** @param {boolean} editing */
+  edit(editing) {
+    this.editing = editing && this.record?.state === "live";
     this.update();
-    queueMicrotask(() => queueMicrotask(() => this.querySelector("textarea")?.focus()));
-  }
-
-  async save() {
-    const { id } = this.record;
-    const content = this.querySelector("textarea").value;
-    const tags = this.querySelector("input[name=tags]").value.split(",").map((tag) => tag.trim()).filter(Boolean);
-    try {
-      await undoable("Memory changed", [id], () => api.patch(api.memoryPath(id), { content, tags }, { ifMatch: this.etag }));
-      Object.assign(this, { draft: null, other: null });
-    } catch (error) {
-      if (!(error instanceof api.Problem) || error.status !== 412) return failed(error);
-      Object.assign(this, { draft: content, other: true });
-    }
-    return this.load();
   }
 
   async forget() {
@@ -61,6 +58,7 @@ class Memory extends View {
     go(href("/memories"));
   }
 
+  /** @param {string} outcome */
   async judge(outcome) {
     const { id } = this.record;
     await undoable(`Outcome recorded: ${outcome}`, [id], () => api.post(`${api.memoryPath(id)}/outcomes`, { outcome })).catch(failed);
@@ -71,14 +69,24 @@ class Memory extends View {
     if (this.missing) return html`<div class="head"><h1>No such memory</h1></div><p>The memory was forgotten or erased, or the token does not reach the namespace.</p>`;
     const { record } = this;
     if (!record) return html`<h1>Memory</h1>`;
-    return html`<div class="head"><h1>Memory</h1><div class="actions">
-        <button @click=${() => this.edit()}>Edit</button><button @click=${() => this.judge("worked")}>Helped</button>
-        <button @click=${() => this.judge("failed")}>Misled</button><button @click=${() => this.forget()}>Forget</button></div></div>
-      <section>${this.draft == null ? html`<p class="content">${record.content}</p>` : this.form(record)}</section>
+    const live = record.state === "live";
+    return html`<div class="head"><h1>Memory</h1>${live && this.actions()}</div>
+      <section>${this.editing ? this.form() : html`<p class="content">${record.content}</p>`}</section>
       <section class="facts">${facts(record)}</section>
       <section><h2>Fields</h2><dl>${each(this.fields(record), ([name]) => name, ([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl></section>
-      <section><h2>History</h2><ol class="story">${each(this.past, (entry) => entry.seq, (entry) => html`
-        <li><strong>${entry.action}</strong> <span class="soft">entry ${entry.seq} · ${when(entry.at)}</span>${entry.changes?.content && html`<p>${entry.changes.content}</p>`}</li>`)}</ol></section>`;
+      ${this.judged()}${chained(this.chain, record.id)}
+      ${live && html`<memory-relations .place=${this.place} .record=${record} @change=${() => this.load()}></memory-relations>`}
+      <section><h2>History</h2><ol class="story">${each(this.past, (entry) => entry.seq, (entry) => this.entry(entry))}</ol></section>`;
+  }
+
+  actions() {
+    return html`<div class="actions"><button @click=${() => this.edit(true)}>Edit</button>
+      ${JUDGEMENTS.map(([outcome, name]) => html`<button @click=${() => this.judge(outcome)}>${name}</button>`)}
+      <button @click=${() => this.forget()}>Forget</button></div>`;
+  }
+
+  form() {
+    return html`<edit-form .record=${this.record} .etag=${this.etag} @done=${() => { this.edit(false); this.load(); }} @elsewhere=${() => this.load()}></edit-form>`;
   }
 
   fields(record) {
@@ -86,22 +94,30 @@ class Memory extends View {
       ["id", html`<span class="id">${record.id}</span>`],
       ["created", when(record.created_at)],
       ["happened", when(record.occurred_at)],
+      ["expires", record.expires_at !== null && when(record.expires_at)],
       ["importance", fixed(record.importance, 2)],
       ["confidence", fixed(record.confidence, 2)],
       ["outcome", signed(record.outcome)],
       ["recalled", `${record.access_count} times`],
-      ["replaced by", record.superseded_by && html`<a class="id" href=${memory(record.superseded_by)}>${record.superseded_by}</a>`],
+      ["source", record.source],
       ["value", record.value !== null && html`<code>${json(record.value)}</code>`],
       ["metadata", Object.keys(record.metadata).length > 0 && html`<code>${json(record.metadata)}</code>`],
     ].filter(([, value]) => value);
   }
 
-  form(record) {
-    return html`<form class="sheet" @submit=${(event) => { event.preventDefault(); this.save(); }}>
-      ${this.other && html`<p class="bad" role="alert">Changed elsewhere meanwhile. The text there: <br>${marked(record.content, this.draft)}</p>`}
-      <label>Text <textarea .value=${this.draft}></textarea></label>
-      <label>Tags, separated by commas <input name="tags" value=${record.tags.join(", ")}></label>
-      <p class="actions"><button class="first">Save</button><button type="button" @click=${() => { this.draft = null; this.update(); }}>Cancel</button></p></form>`;
+  /** The outcome over time: a line and a table. */
+  judged() {
+    if (!this.outcomes.length) return null;
+    const points = this.outcomes.map(({ at, action, outcome }) => ({ at, value: outcome, name: when(at), text: `${action}, ${signed(outcome)}` }));
+    const label = `Outcome after each of ${count(points.length)} judgements, now ${signed(this.record.outcome)}`;
+    return html`<section><h2>Outcomes</h2>${line(points, { label, heads: ["When", "Outcome"], low: -1, high: 1 })}</section>`;
+  }
+
+  entry({ seq, action, at, changes: given, fields }) {
+    return html`<li><strong>${action}</strong> <span class="soft">entry ${seq} · ${when(at)}</span>
+      ${given.kind && html`<p>${given.kind} → <a class="id" href=${memory(given.target ?? "")}>${(given.target ?? "").slice(-8)}</a></p>`}
+      ${given.reason && html`<p class="soft">${given.reason}</p>`}
+      ${fields.length ? changes(fields) : given.content && html`<p>${given.content}</p>`}</li>`;
   }
 }
 
