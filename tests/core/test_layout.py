@@ -44,6 +44,7 @@ FRAMEWORKS = {
     "pydantic_ai",
     "agno",
     "pydantic",
+    "redis",
 }
 # What only pytest itself or a test imports.
 FOR_PYTEST = {

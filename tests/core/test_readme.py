@@ -12,7 +12,18 @@ from pathlib import Path
 import pytest
 
 from .installed import is_installed
-from .pages import ADAPTERS, BLOCKS, BLOCKS_OF, PAGES, README, ROOT, blocks_in, extras, runnable
+from .pages import (
+    ADAPTERS,
+    BLOCKS,
+    BLOCKS_OF,
+    PAGES,
+    README,
+    ROOT,
+    SERVERS,
+    blocks_in,
+    extras,
+    runnable,
+)
 
 TOX = (ROOT / "tox.ini").read_text(encoding="utf-8")
 PINS = re.findall(r"^ +([a-z]+\d+): ([\w-]+)==(\S+)$", TOX, re.MULTILINE)
@@ -29,7 +40,9 @@ def is_offered(line: str, module: str) -> bool:
 def missing_modules(block: str) -> list[str]:
     """Return the modules that *block* imports names from and that do not offer the names."""
     found = re.findall(r"^(from ([\w.]+) import [\w, ]+)$", block, re.M)
-    return [module for line, module in found if not is_offered(line, module)]
+    missing = [module for line, module in found if not is_offered(line, module)]
+    servers = {SERVERS[module] for _, module in found if module in SERVERS}
+    return missing + [server for server in servers if not is_installed(server)]
 
 
 def run(scripts: list[str], folder: Path) -> None:
@@ -101,7 +114,7 @@ def test_table_names_the_versions_that_are_tested() -> None:
         *("langchain-core", "langchain", "langchain-classic", "langgraph", "crewai"),
         *("autogen-agentchat", "pyautogen", "ag2"),
         *("openai-agents", "anthropic", "google-adk", "agent-framework-core", "strands-agents"),
-        *("llama-index-core", "haystack-ai", "pydantic-ai-slim", "agno"),
+        *("llama-index-core", "haystack-ai", "pydantic-ai-slim", "agno", "redis"),
     }
 
 

@@ -28,6 +28,7 @@ REQUIREMENTS: Final = {
     "llama-index": "llama-index-core>=0.12.37",
     "openai-agents": "openai-agents>=0.22",
     "pydantic-ai": "pydantic-ai-slim>=1.90",
+    "redis": "redis>=5.0",
     "server": "fastapi>=0.165",
     "strands": "strands-agents>=1.46",
 }

@@ -82,7 +82,8 @@ def store_many(
     engine.check_open()
     common = checked_fields(shared)
     now = engine.clock()  # before the embedding; the journal's time is read inside the transaction
-    built = _build_records(engine, _listed(items), common, now)
+    listed = _listed(items)
+    built = build_records(listed, common, now, engine.new_ids(len(listed)))
     if engine.source is not None or engine.screen is not None:
         built = [(engine.admit(record), named, old) for record, named, old in built]
     records = [record for record, *_ in built]
@@ -359,11 +360,14 @@ def _listed(items: object) -> list[str | Mapping[str, Any]]:
     return list(items)
 
 
-def _build_records(
-    engine: Engine, items: list[str | Mapping[str, Any]], common: Mapping[str, Any], now: float
+def build_records(
+    items: Collection[str | Mapping[str, Any]],
+    common: Mapping[str, Any],
+    now: float,
+    new_id: Callable[[], str],
 ) -> list[_NewRecord]:
     """Return ``build_record`` of each item; among several items, errors name the item's number."""
-    built, new_id = [], engine.new_ids(len(items))
+    built = []
     for number, item in enumerate(items):
         try:
             built.append(build_record(item, common, now, new_id))
