@@ -5,16 +5,19 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from starlette.responses import Response
+
+from bethink import MemoryRecord
 
 from ..surface.verbs import copied
 from . import results
 from .caller import STATES, Caller, Client
 from .filters import plain
-from .models import RemoveBody, TidyBody
-from .problems import Problem
+from .models import ManyBody, TagsBody, TidyBody
+from .problems import Problem, state_conflicts
 from .replies import Json
 from .routing import router, told
 
@@ -23,16 +26,51 @@ _SECRET: Final = secrets.token_bytes(32)
 _FORGETTABLE: Final = ("live", "superseded", "archived", "expired")
 
 
-@routes.post("/forget", responses=told(results.Removal))
-def forget(caller: Client, body: RemoveBody) -> Response:
+@routes.post("/forget", responses=told(results.Affected))
+def forget(caller: Client, body: ManyBody) -> Response:
     """Forget all memories that pass; ``restore`` brings memories back."""
-    return _remove(caller, body, "forget", _FORGETTABLE)
+    return _change(caller, body, "forget", _FORGETTABLE)
 
 
-@routes.post("/erase", responses=told(results.Removal))
-def erase(caller: Client, body: RemoveBody) -> Response:
+@routes.post("/restore", responses=told(results.Affected))
+def restore(caller: Client, body: ManyBody) -> Response:
+    """Bring all forgotten memories that pass back."""
+    return _change(caller, body, "restore", ("forgotten",))
+
+
+@routes.post("/archive", responses=told(results.Affected))
+def archive(caller: Client, body: ManyBody) -> Response:
+    """Hide all live memories that pass from searches without forgetting memories."""
+    return _change(caller, body, "archive", ("live",))
+
+
+@routes.post("/unarchive", responses=told(results.Affected))
+def unarchive(caller: Client, body: ManyBody) -> Response:
+    """Bring all archived memories that pass back."""
+    return _change(caller, body, "unarchive", ("archived",))
+
+
+@routes.post("/erase", responses=told(results.Affected))
+def erase(caller: Client, body: ManyBody) -> Response:
     """Erase all memories that pass, with every trace of the texts; there is no way back."""
-    return _remove(caller, body, "erase", STATES)
+    return _change(caller, body, "erase", STATES)
+
+
+@routes.post("/tags", responses=told(results.Affected))
+def tag(caller: Client, body: TagsBody) -> Response:
+    """Add and remove tags of all live memories that pass; memories change in turn."""
+    found = {
+        record.id: tags
+        for record in _passing(caller, body, ("live",))
+        if (tags := _tagged(record, body)) != list(record.tags)
+    }
+
+    def change(ids: Sequence[str]) -> int:
+        for id in ids:
+            caller.store.update(id, tags=found[id])
+        return len(ids)
+
+    return _confirmed(body, "tags", [*map(repr, sorted(found.items()))], sorted(found), change)
 
 
 @routes.post("/tidy", responses=told(results.Tidied))
@@ -58,22 +96,43 @@ def tidy(caller: Client, body: TidyBody) -> Response:
     )
 
 
-def _remove(caller: Caller, body: RemoveBody, verb: str, states: tuple[Any, ...]) -> Response:
+def _change(caller: Caller, body: ManyBody, verb: str, states: tuple[Any, ...]) -> Response:
+    ids = sorted(record.id for record in _passing(caller, body, states))
+    with state_conflicts():
+        return _confirmed(body, verb, ids, ids, getattr(caller.store, verb))
+
+
+def _passing(caller: Caller, body: ManyBody, states: tuple[Any, ...]) -> list[MemoryRecord]:
     scope, where = caller.scope(body.namespace, body.subtree), plain(body.where)
     if body.ids is not None:
         only = {"id": {"$in": caller.known(body.ids)}}
         where = only if where is None else {"$and": [only, where]}
-    found = [
-        record.id
+    found = {
+        record.id: record
         for state in states
         for record in caller.store.all(namespace=scope, where=where, state=state)
-    ]
-    found = sorted(dict.fromkeys(found))
-    token = _confirmation(verb, found)
-    count = len(found)
+    }
+    return list(found.values())
+
+
+def _tagged(record: MemoryRecord, body: TagsBody) -> list[str]:
+    """Return the tags of *record* after the change, the kept tags first."""
+    kept = [each for each in record.tags if each not in body.remove]
+    return list(dict.fromkeys((*kept, *body.add)))
+
+
+def _confirmed(
+    body: ManyBody,
+    verb: str,
+    parts: list[str],
+    ids: list[str],
+    change: Callable[[Sequence[str]], int],
+) -> Response:
+    """Count *ids* in a dry run, else ``change`` the memories that the dry run counted."""
+    token, count = _confirmation(verb, parts), len(ids)
     if not body.dry_run:
         _check(body.confirm, token)
-        count = getattr(caller.store, verb)(found) if found else 0
+        count = change(ids) if ids else 0
     confirm = token if body.dry_run else None
     return Json({"count": count, "dry_run": body.dry_run, "confirm": confirm})
 

@@ -163,12 +163,19 @@ class ConsolidateBody(Scoped):
     dry_run: bool = True
 
 
-class RemoveBody(Scoped):
-    """What to forget or erase: *ids*, or *namespace* and *where*; *confirm* comes of a dry run."""
+class ManyBody(Scoped):
+    """What to change: *ids*, or *namespace* and *where*; *confirm* comes of a dry run."""
 
     ids: Annotated[list[Id], Field(max_length=MAX_BATCH)] | None = None
     dry_run: bool = True
     confirm: Annotated[str, Field(max_length=200)] | None = None
+
+
+class TagsBody(ManyBody):
+    """The memories to change, the tags to *add* and the tags to *remove*."""
+
+    add: Tags = Field([])
+    remove: Tags = Field([])
 
 
 class TidyBody(Body):

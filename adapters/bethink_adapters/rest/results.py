@@ -98,8 +98,8 @@ class Changed(BaseModel):
     changed: bool
 
 
-class Removal(BaseModel):
-    """How many memories went, or would go; *confirm* is the token that a dry run gives."""
+class Affected(BaseModel):
+    """How many memories changed, or would change; *confirm* is the token that a dry run gives."""
 
     count: int
     dry_run: bool

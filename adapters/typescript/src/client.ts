@@ -8,7 +8,9 @@ import type * as T from "./types.ts";
 
 type Call = T.CallOptions;
 type IfMatch = Call & { /** The `etag` of the version to change. */ ifMatch?: string | undefined };
-type Bulk = { "/v1/forget": "Removal"; "/v1/erase": "Removal"; "/v1/tidy": "Tidied" };
+type Bulk = Record<`/v1/${"forget" | "restore" | "archive" | "unarchive" | "erase" | "tags"}`, "Affected"> & {
+  "/v1/tidy": "Tidied";
+};
 
 /** A memory behind `bethink serve`; the verbs are those of Python's `MemoryStore`. */
 export class Bethink extends Reader {
@@ -50,6 +52,26 @@ export class Bethink extends Reader {
   /** Forget all memories that pass; return the number. A dry run only counts. */
   async forgetMany(which: T.Which & T.DryRun): Promise<number> {
     return (await this.#confirmed("/v1/forget", this.#chosen(which))).count;
+  }
+
+  /** Bring all forgotten memories that pass back; return the number. */
+  async restoreMany(which: T.Which & T.DryRun): Promise<number> {
+    return (await this.#confirmed("/v1/restore", this.#chosen(which))).count;
+  }
+
+  /** Archive all live memories that pass; return the number. */
+  async archiveMany(which: T.Which & T.DryRun): Promise<number> {
+    return (await this.#confirmed("/v1/archive", this.#chosen(which))).count;
+  }
+
+  /** Bring all archived memories that pass back; return the number. */
+  async unarchiveMany(which: T.Which & T.DryRun): Promise<number> {
+    return (await this.#confirmed("/v1/unarchive", this.#chosen(which))).count;
+  }
+
+  /** Add and remove tags of all live memories that pass; return the number of changed memories. */
+  async tagMany(which: T.Which & T.DryRun, tags: { add?: string[]; remove?: string[] }): Promise<number> {
+    return (await this.#confirmed("/v1/tags", { ...this.#chosen(which), ...tags })).count;
   }
 
   /** Erase all memories that pass, with every trace of the texts; there is no way back. */
@@ -186,7 +208,7 @@ export class Bethink extends Reader {
   async #confirmed<Path extends keyof Bulk>(path: Path, options: Call & T.DryRun) {
     const { signal, dryRun = false, ...which } = options;
     const ask = async (more: object) => {
-      const body = wired<T.Schemas["RemoveBody"] & T.Schemas["TidyBody"]>({ ...which, ...more });
+      const body = wired<T.Schemas["TagsBody"] & T.Schemas["TidyBody"]>({ ...which, ...more });
       return (await value(this.http.POST(path as "/v1/forget", { body, signal }))) as Named<T.Schemas[Bulk[Path]]>;
     };
     const counted = await ask({ dryRun: true });

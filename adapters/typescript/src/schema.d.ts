@@ -448,6 +448,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Restore
+         * @description Bring all forgotten memories that pass back.
+         */
+        post: operations["restore"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/archive": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Archive
+         * @description Hide all live memories that pass from searches without forgetting memories.
+         */
+        post: operations["archive"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/unarchive": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Unarchive
+         * @description Bring all archived memories that pass back.
+         */
+        post: operations["unarchive"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/erase": {
         parameters: {
             query?: never;
@@ -462,6 +522,26 @@ export interface paths {
          * @description Erase all memories that pass, with every trace of the texts; there is no way back.
          */
         post: operations["erase"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tags": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Tag
+         * @description Add and remove tags of all live memories that pass; memories change in turn.
+         */
+        post: operations["tag"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1033,6 +1113,18 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
+         * Affected
+         * @description How many memories changed, or would change; *confirm* is the token that a dry run gives.
+         */
+        Affected: {
+            /** Count */
+            count: number;
+            /** Dry Run */
+            dry_run: boolean;
+            /** Confirm */
+            confirm: string | null;
+        };
+        /**
          * AppendBody
          * @description Messages to append, all or none.
          */
@@ -1339,6 +1431,29 @@ export interface components {
             changes: {
                 [key: string]: unknown;
             };
+        };
+        /**
+         * ManyBody
+         * @description What to change: *ids*, or *namespace* and *where*; *confirm* comes of a dry run.
+         */
+        ManyBody: {
+            /** Namespace */
+            namespace?: string | null;
+            /**
+             * Subtree
+             * @default false
+             */
+            subtree?: boolean;
+            where?: components["schemas"]["Where"] | null;
+            /** Ids */
+            ids?: string[] | null;
+            /**
+             * Dry Run
+             * @default true
+             */
+            dry_run?: boolean;
+            /** Confirm */
+            confirm?: string | null;
         };
         /**
          * Memories
@@ -1844,41 +1959,6 @@ export interface components {
             items: components["schemas"]["Relation"][];
         };
         /**
-         * Removal
-         * @description How many memories went, or would go; *confirm* is the token that a dry run gives.
-         */
-        Removal: {
-            /** Count */
-            count: number;
-            /** Dry Run */
-            dry_run: boolean;
-            /** Confirm */
-            confirm: string | null;
-        };
-        /**
-         * RemoveBody
-         * @description What to forget or erase: *ids*, or *namespace* and *where*; *confirm* comes of a dry run.
-         */
-        RemoveBody: {
-            /** Namespace */
-            namespace?: string | null;
-            /**
-             * Subtree
-             * @default false
-             */
-            subtree?: boolean;
-            where?: components["schemas"]["Where"] | null;
-            /** Ids */
-            ids?: string[] | null;
-            /**
-             * Dry Run
-             * @default true
-             */
-            dry_run?: boolean;
-            /** Confirm */
-            confirm?: string | null;
-        };
-        /**
          * Repair
          * @description The result of ``repair``: repaired problems, and remaining problems.
          */
@@ -2099,6 +2179,39 @@ export interface components {
             items: components["schemas"]["Verdict"][];
             /** Dry Run */
             dry_run: boolean;
+        };
+        /**
+         * TagsBody
+         * @description The memories to change, the tags to *add* and the tags to *remove*.
+         */
+        TagsBody: {
+            /** Namespace */
+            namespace?: string | null;
+            /**
+             * Subtree
+             * @default false
+             */
+            subtree?: boolean;
+            where?: components["schemas"]["Where"] | null;
+            /** Ids */
+            ids?: string[] | null;
+            /**
+             * Dry Run
+             * @default true
+             */
+            dry_run?: boolean;
+            /** Confirm */
+            confirm?: string | null;
+            /**
+             * Add
+             * @default []
+             */
+            add?: string[];
+            /**
+             * Remove
+             * @default []
+             */
+            remove?: string[];
         };
         /**
          * TaskFacts
@@ -3890,7 +4003,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["RemoveBody"];
+                "application/json": components["schemas"]["ManyBody"];
             };
         };
         responses: {
@@ -3900,7 +4013,163 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Removal"];
+                    "application/json": components["schemas"]["Affected"];
+                };
+            };
+            /** @description Bad Request */
+            400: components["responses"]["Problem"];
+            /** @description Unauthorized */
+            401: components["responses"]["Problem"];
+            /** @description Forbidden */
+            403: components["responses"]["Problem"];
+            /** @description Not Found */
+            404: components["responses"]["Problem"];
+            /** @description Method Not Allowed */
+            405: components["responses"]["Problem"];
+            /** @description Conflict */
+            409: components["responses"]["Problem"];
+            /** @description Precondition Failed */
+            412: components["responses"]["Problem"];
+            /** @description Request Entity Too Large */
+            413: components["responses"]["Problem"];
+            /** @description Unsupported Media Type */
+            415: components["responses"]["Problem"];
+            /** @description Unprocessable Entity */
+            422: components["responses"]["Problem"];
+            /** @description Too Many Requests */
+            429: components["responses"]["Problem"];
+            /** @description Internal Server Error */
+            500: components["responses"]["Problem"];
+            /** @description Bad Gateway */
+            502: components["responses"]["Problem"];
+            /** @description Service Unavailable */
+            503: components["responses"]["Problem"];
+        };
+    };
+    restore: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ManyBody"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Affected"];
+                };
+            };
+            /** @description Bad Request */
+            400: components["responses"]["Problem"];
+            /** @description Unauthorized */
+            401: components["responses"]["Problem"];
+            /** @description Forbidden */
+            403: components["responses"]["Problem"];
+            /** @description Not Found */
+            404: components["responses"]["Problem"];
+            /** @description Method Not Allowed */
+            405: components["responses"]["Problem"];
+            /** @description Conflict */
+            409: components["responses"]["Problem"];
+            /** @description Precondition Failed */
+            412: components["responses"]["Problem"];
+            /** @description Request Entity Too Large */
+            413: components["responses"]["Problem"];
+            /** @description Unsupported Media Type */
+            415: components["responses"]["Problem"];
+            /** @description Unprocessable Entity */
+            422: components["responses"]["Problem"];
+            /** @description Too Many Requests */
+            429: components["responses"]["Problem"];
+            /** @description Internal Server Error */
+            500: components["responses"]["Problem"];
+            /** @description Bad Gateway */
+            502: components["responses"]["Problem"];
+            /** @description Service Unavailable */
+            503: components["responses"]["Problem"];
+        };
+    };
+    archive: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ManyBody"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Affected"];
+                };
+            };
+            /** @description Bad Request */
+            400: components["responses"]["Problem"];
+            /** @description Unauthorized */
+            401: components["responses"]["Problem"];
+            /** @description Forbidden */
+            403: components["responses"]["Problem"];
+            /** @description Not Found */
+            404: components["responses"]["Problem"];
+            /** @description Method Not Allowed */
+            405: components["responses"]["Problem"];
+            /** @description Conflict */
+            409: components["responses"]["Problem"];
+            /** @description Precondition Failed */
+            412: components["responses"]["Problem"];
+            /** @description Request Entity Too Large */
+            413: components["responses"]["Problem"];
+            /** @description Unsupported Media Type */
+            415: components["responses"]["Problem"];
+            /** @description Unprocessable Entity */
+            422: components["responses"]["Problem"];
+            /** @description Too Many Requests */
+            429: components["responses"]["Problem"];
+            /** @description Internal Server Error */
+            500: components["responses"]["Problem"];
+            /** @description Bad Gateway */
+            502: components["responses"]["Problem"];
+            /** @description Service Unavailable */
+            503: components["responses"]["Problem"];
+        };
+    };
+    unarchive: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ManyBody"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Affected"];
                 };
             };
             /** @description Bad Request */
@@ -3942,7 +4211,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["RemoveBody"];
+                "application/json": components["schemas"]["ManyBody"];
             };
         };
         responses: {
@@ -3952,7 +4221,59 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Removal"];
+                    "application/json": components["schemas"]["Affected"];
+                };
+            };
+            /** @description Bad Request */
+            400: components["responses"]["Problem"];
+            /** @description Unauthorized */
+            401: components["responses"]["Problem"];
+            /** @description Forbidden */
+            403: components["responses"]["Problem"];
+            /** @description Not Found */
+            404: components["responses"]["Problem"];
+            /** @description Method Not Allowed */
+            405: components["responses"]["Problem"];
+            /** @description Conflict */
+            409: components["responses"]["Problem"];
+            /** @description Precondition Failed */
+            412: components["responses"]["Problem"];
+            /** @description Request Entity Too Large */
+            413: components["responses"]["Problem"];
+            /** @description Unsupported Media Type */
+            415: components["responses"]["Problem"];
+            /** @description Unprocessable Entity */
+            422: components["responses"]["Problem"];
+            /** @description Too Many Requests */
+            429: components["responses"]["Problem"];
+            /** @description Internal Server Error */
+            500: components["responses"]["Problem"];
+            /** @description Bad Gateway */
+            502: components["responses"]["Problem"];
+            /** @description Service Unavailable */
+            503: components["responses"]["Problem"];
+        };
+    };
+    tag: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TagsBody"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Affected"];
                 };
             };
             /** @description Bad Request */

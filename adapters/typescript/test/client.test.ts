@@ -135,6 +135,11 @@ test("many are forgotten or erased in one call; a dry run only counts", async ()
   assert.equal(await client.forgetMany({ where }), 2);
   assert.equal(await client.erase({ ids: [one!.id] }), 1);
   assert.equal(await client.restore(one!.id), 0);
+  assert.equal(await client.archiveMany({ namespace: client.namespace! }), 1);
+  assert.equal(await client.unarchiveMany({ namespace: client.namespace! }), 1);
+  assert.equal(await client.restoreMany({ namespace: client.namespace! }), 1);
+  assert.equal(await client.tagMany({ where }, { add: ["kept"] }), 1);
+  assert.deepEqual((await client.page({ where: { tags: { $contains: "kept" } } })).items.map((each) => each.content), ["two"]);
   await assert.rejects(client.erase({}), ValidationError);
   assert.equal(await client.erase({ namespace: client.namespace! }), 2);
   assert.equal(await client.count(), 0);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -90,6 +91,59 @@ def test_bulk_removal_takes_two_steps(client: Client, store: MemoryStore) -> Non
     stale = http.post("/v1/forget", json={}).json()["confirm"]
     store.store("four")
     assert http.post("/v1/forget", json={"dry_run": False, "confirm": stale}).status_code == 409
+
+
+@pytest.mark.parametrize(
+    ("verb", "back", "state"),
+    [("forget", "restore", "forgotten"), ("archive", "unarchive", "archived")],
+)
+def test_many_memories_are_hidden_and_brought_back(
+    client: Client, store: MemoryStore, verb: str, back: str, state: Any
+) -> None:
+    http = client()
+    ids = sorted(each.id for each in store.store_many(["one", "two", "three"]))
+    before = store.all()
+    assert confirmed(http, verb, {"ids": ids[:2]}) == 2
+    assert sorted(each.id for each in store.all(state=state)) == ids[:2]
+    assert confirmed(http, verb, {"ids": ids[:2]}) == 0
+    assert confirmed(http, back, {}) == 2
+    assert [each.content for each in store.all()] == [each.content for each in before]
+
+
+def test_many_memories_are_tagged(client: Client, store: MemoryStore) -> None:
+    http = client()
+    records = store.store_many([{"content": "one", "tags": ["a", "b"]}, {"content": "two"}])
+    ids = [each.id for each in records]
+    body = {"ids": ids, "add": ["c", "a"], "remove": ["b"]}
+    assert confirmed(http, "tags", body) == 2
+    assert [each.tags for each in map(store.get, ids) if each] == [("a", "c"), ("c", "a")]
+    assert confirmed(http, "tags", body) == 0
+    told = http.post("/v1/tags", json={**body, "add": ["d"]}).json()
+    other = {**body, "add": ["e"], "dry_run": False, "confirm": told["confirm"]}
+    assert http.post("/v1/tags", json=other).status_code == 409
+    assert confirmed(http, "tags", {"where": {"tags": {"$contains": "c"}}, "remove": ["c"]}) == 2
+    assert http.post("/v1/tags", json={"ids": ids, "add": [""]}).status_code == 422
+
+
+def test_a_key_that_is_taken_stops_a_restoring_of_many(client: Client, store: MemoryStore) -> None:
+    http = client()
+    gone = store.store("9:00", key="standup").id
+    other = store.store("ferry").id
+    store.forget([gone, other])
+    store.store("10:00", key="standup")
+    told = http.post("/v1/restore", json={"ids": [gone, other]}).json()
+    sure = {"ids": [gone, other], "dry_run": False, "confirm": told["confirm"]}
+    assert http.post("/v1/restore", json=sure).status_code == 409
+    assert [each.content for each in store.all()] == ["10:00"]
+
+
+def confirmed(http: Any, verb: str, body: dict[str, Any]) -> int:
+    """Return the number of memories that ``verb`` changed after a dry run of the same number."""
+    told = http.post(f"/v1/{verb}", json=body).json()
+    sure = {**body, "dry_run": False, "confirm": told["confirm"]}
+    done = http.post(f"/v1/{verb}", json=sure).json()
+    assert done["count"] == told["count"]
+    return int(done["count"])
 
 
 def test_tidy_forgets_what_has_expired(client: Client, store: MemoryStore) -> None:
