@@ -116,7 +116,17 @@ def _completed(found: dict[str, Any]) -> dict[str, Any]:
                         "application/json": {"schema": {"$ref": "#/components/schemas/Where"}}
                     }
                     del parameter["schema"]
+                else:
+                    parameter["schema"] = _without_null(parameter["schema"])
     return found
+
+
+def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return *schema* without null, which an address or a header cannot say."""
+    choices = [each for each in schema.get("anyOf", ()) if each != {"type": "null"}]
+    if len(choices) == 1:
+        return {**choices[0], **{name: schema[name] for name in schema if name != "anyOf"}}
+    return schema
 
 
 __all__ = ["create_app"]

@@ -7,7 +7,7 @@ import json
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, Any, Final
 
 from fastapi import Header, Query, Request
 from starlette.concurrency import run_in_threadpool
@@ -15,6 +15,7 @@ from starlette.responses import Response, StreamingResponse
 
 from bethink import LogEntry
 
+from . import results
 from .caller import Caller, Client
 from .memories import last_entry
 from .problems import Problem
@@ -23,6 +24,20 @@ from .settings import Settings
 from .types import Flag
 
 routes = router("history")
+_EVENT: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "id": {"type": "string"},
+        "event": {"type": "string"},
+        "data": {
+            "type": "string",
+            "contentMediaType": "application/json",
+            "contentSchema": results.Event.model_json_schema(),
+        },
+    },
+    "required": ["id", "event", "data"],
+}
+_STREAM: Final = {"text/event-stream": {"itemSchema": _EVENT}}
 
 
 @dataclass
@@ -37,7 +52,7 @@ class Streams:
 @routes.get(
     "/events",
     response_class=StreamingResponse,
-    responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+    responses={200: {"content": _STREAM}},
 )
 async def events(
     caller: Client,

@@ -111,7 +111,7 @@ def store_batch(caller: Client, body: BatchBody, key: Key = None) -> Response:
             caller.one(item.supersedes)
     if key is not None:
         for number, each in enumerate(items):
-            each.setdefault("id", seeded_id(caller, key, number))
+            each["id"] = each.get("id") or seeded_id(caller, key, number)
         stored = caller.store.get_many([item["id"] for item in items])
         if all(each is not None and caller.sees(each.namespace) for each in stored):
             pairs = zip(stored, body.items, strict=True)

@@ -49,6 +49,16 @@ class Entries(BaseModel):
     items: list[LogEntry]
 
 
+class Event(BaseModel):
+    """The data of a server-sent event: a journal entry without texts; *at* is in Unix seconds."""
+
+    seq: int
+    at: float
+    id: str | None
+    namespace: str | None
+    action: str
+
+
 class Versions(BaseModel):
     """The versions of a fact, the oldest first."""
 

@@ -42,13 +42,15 @@ class _Request(Request):
 
 
 class Route(APIRoute):
-    """A route with bodies within limits."""
+    """A route with bodies within limits, and with every parameter at most once."""
 
     def get_route_handler(self) -> Callable[[Request], Awaitable[Response]]:  # type: ignore[override]
         """Return the handler of requests."""
         handle = super().get_route_handler()
+        once = {each.alias for each in self.dependant.query_params}
 
         async def handler(request: Request) -> Response:
+            _refuse_repetition(request, once)
             return await handle(_Request(request.scope, request.receive))
 
         return handler
@@ -77,6 +79,14 @@ def _depth_within(value: Any, limit: int) -> bool:
             return True
         level = nested
     return False
+
+
+def _refuse_repetition(request: Request, once: set[str]) -> None:
+    """Refuse an address that gives a parameter in *once* twice, for only the last would count."""
+    names = [name for name, _ in request.query_params.multi_items()]
+    for name in once.intersection(names):
+        if names.count(name) > 1:
+            raise Problem(422, "validation", f"query.{name}: given more than once")
 
 
 def _refuse_constant(name: str) -> Any:

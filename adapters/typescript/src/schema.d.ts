@@ -2618,15 +2618,15 @@ export interface operations {
     list_memories: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
                 subtree?: boolean;
                 /** @description a filter as JSON */
                 where?: string;
                 state?: "live" | "superseded" | "archived" | "forgotten" | "expired";
                 order?: ("oldest" | "newest") | ("occurred_at" | "created_at" | "updated_at" | "last_accessed_at" | "access_count" | "importance" | "outcome");
-                cursor?: string | null;
+                cursor?: string;
                 limit?: number;
-                as_of?: string | null;
+                as_of?: string;
             };
             header?: never;
             path?: never;
@@ -2677,7 +2677,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                "Idempotency-Key"?: string | null;
+                "Idempotency-Key"?: string;
             };
             path?: never;
             cookie?: never;
@@ -2730,11 +2730,11 @@ export interface operations {
     count_memories: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
                 subtree?: boolean;
                 /** @description a filter as JSON */
                 where?: string;
-                as_of?: string | null;
+                as_of?: string;
             };
             header?: never;
             path?: never;
@@ -2837,7 +2837,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                "Idempotency-Key"?: string | null;
+                "Idempotency-Key"?: string;
             };
             path?: never;
             cookie?: never;
@@ -2890,10 +2890,10 @@ export interface operations {
     get_memory: {
         parameters: {
             query?: {
-                as_of?: string | null;
+                as_of?: string;
             };
             header?: {
-                "if-none-match"?: string | null;
+                "if-none-match"?: string;
             };
             path: {
                 id: string;
@@ -2952,7 +2952,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                "if-match"?: string | null;
+                "if-match"?: string;
             };
             path: {
                 id: string;
@@ -3002,7 +3002,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                "if-match"?: string | null;
+                "if-match"?: string;
             };
             path: {
                 id: string;
@@ -3472,10 +3472,10 @@ export interface operations {
         parameters: {
             query?: {
                 query?: string;
-                namespace?: string | null;
+                namespace?: string;
                 subtree?: boolean;
                 budget_tokens?: number;
-                as_of?: string | null;
+                as_of?: string;
             };
             header?: never;
             path?: never;
@@ -3525,12 +3525,12 @@ export interface operations {
     conflicts: {
         parameters: {
             query?: {
-                query?: string | null;
-                namespace?: string | null;
+                query?: string;
+                namespace?: string;
                 subtree?: boolean;
                 min_tier?: "likely" | "possible";
                 limit?: number;
-                as_of?: string | null;
+                as_of?: string;
             };
             header?: never;
             path?: never;
@@ -4465,8 +4465,8 @@ export interface operations {
     fact: {
         parameters: {
             query?: {
-                namespace?: string | null;
-                as_of?: string | null;
+                namespace?: string;
+                as_of?: string;
             };
             header?: never;
             path: {
@@ -4520,7 +4520,7 @@ export interface operations {
             query?: {
                 since?: number;
                 limit?: number;
-                namespace?: string | null;
+                namespace?: string;
                 subtree?: boolean;
             };
             header?: never;
@@ -4725,8 +4725,8 @@ export interface operations {
             query: {
                 /** @description "#12" is a journal entry; Unix seconds; ISO 8601; or the name of a snapshot */
                 since: string;
-                until?: string | null;
-                namespace?: string | null;
+                until?: string;
+                namespace?: string;
                 subtree?: boolean;
             };
             header?: never;
@@ -4777,12 +4777,12 @@ export interface operations {
     events: {
         parameters: {
             query?: {
-                since?: number | null;
+                since?: number;
                 /** @description false: end after the last entry */
                 follow?: boolean;
             };
             header?: {
-                "Last-Event-ID"?: string | null;
+                "Last-Event-ID"?: string;
             };
             path?: never;
             cookie?: never;
@@ -4795,7 +4795,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/event-stream": string;
+                    "text/event-stream": unknown;
                 };
             };
             /** @description Bad Request */
@@ -4832,7 +4832,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description "messages" if not given */
-                namespace?: string | null;
+                namespace?: string;
             };
             header?: never;
             path?: never;
@@ -4882,9 +4882,9 @@ export interface operations {
     read_thread: {
         parameters: {
             query?: {
-                last?: number | null;
+                last?: number;
                 /** @description "messages" if not given */
-                namespace?: string | null;
+                namespace?: string;
             };
             header?: never;
             path: {
@@ -4937,10 +4937,10 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description "messages" if not given */
-                namespace?: string | null;
+                namespace?: string;
             };
             header?: {
-                "Idempotency-Key"?: string | null;
+                "Idempotency-Key"?: string;
             };
             path: {
                 thread: string;
@@ -4996,7 +4996,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description "messages" if not given */
-                namespace?: string | null;
+                namespace?: string;
             };
             header?: never;
             path: {
@@ -5048,7 +5048,7 @@ export interface operations {
     export: {
         parameters: {
             query?: {
-                namespace?: string | null;
+                namespace?: string;
                 subtree?: boolean;
             };
             header?: never;
@@ -5211,7 +5211,7 @@ export interface operations {
             query?: {
                 closed?: boolean;
                 /** @description of the links; else the project's */
-                namespace?: string | null;
+                namespace?: string;
             };
             header?: never;
             path?: never;
@@ -5262,7 +5262,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description of the links; else the project's */
-                namespace?: string | null;
+                namespace?: string;
             };
             header?: never;
             path: {
@@ -5316,7 +5316,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description of the links; else the project's */
-                namespace?: string | null;
+                namespace?: string;
             };
             header?: never;
             path: {
@@ -5375,7 +5375,7 @@ export interface operations {
             query: {
                 memory: string;
                 /** @description of the links; else the project's */
-                namespace?: string | null;
+                namespace?: string;
             };
             header?: never;
             path: {
@@ -5429,7 +5429,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description of the links; else the project's */
-                namespace?: string | null;
+                namespace?: string;
             };
             header?: never;
             path: {

@@ -19,8 +19,12 @@ expected-statuses = ["2xx", "3xx", "401", "403", "404", "409", "412", "429", "50
 
 [checks.negative_data_rejection]
 expected-statuses = ["400", "401", "403", "404", "405", "406", "409", "413", "415", "422", "429"]
+
+# A stream that follows the journal has no end.
+[[operations]]
+include-path = "/v1/events"
+parameters = { "query.follow" = "false" }
 """
-LEFT_OUT = ("/v1/events",)  # without an end
 
 
 def main(arguments: list[str]) -> int:
@@ -32,8 +36,7 @@ def main(arguments: list[str]) -> int:
         command += [f"{server.address}openapi.json", "--checks", "all", "--no-color"]
         command += ["-H", f"Authorization: Bearer {server.token}"]
         command += ["--phases", "examples,fuzzing,stateful", "--max-examples", "25"]
-        command += [part for path in LEFT_OUT for part in ("--exclude-path", path)]
-        return subprocess.run([*command, *arguments]).returncode
+        return subprocess.run([*command, *arguments], cwd=name).returncode
 
 
 if __name__ == "__main__":

@@ -211,6 +211,12 @@ def test_wrong_bodies_are_told_as_problems(client: Client, content: bytes, kind:
     assert {"type", "title", "status", "detail", "instance"} <= reply.json().keys()
 
 
+def test_parameter_given_twice_is_refused(client: Client) -> None:
+    reply = client().get("/v1/count?as_of=%231&as_of=%232")
+    assert (reply.status_code, reply.json()["detail"]) == (422, "query.as_of: given more than once")
+    assert client().get("/v1/count?unknown=1&unknown=2").status_code == 200
+
+
 def test_errors_of_the_store_have_statuses(client: Client, store: MemoryStore) -> None:
     http = client()
     id = store.store("Use tabs in Go, always").id

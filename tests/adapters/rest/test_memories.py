@@ -121,7 +121,7 @@ def test_repeated_key_changes_and_forgets_once(client: Client, store: MemoryStor
 
 def test_batch_is_stored_whole_or_not_at_all(client: Client, store: MemoryStore) -> None:
     http = client()
-    items = [{"content": "one"}, {"content": "two", "namespace": "users/ann"}]
+    items = [{"content": "one", "id": None}, {"content": "two", "namespace": "users/ann"}]
     made = http.post("/v1/memories/batch", json={"items": items}, headers={"Idempotency-Key": "k"})
     again = client().post(
         "/v1/memories/batch", json={"items": items}, headers={"Idempotency-Key": "k"}
