@@ -76,8 +76,8 @@ def axe(page: Any) -> list[str]:
 
 
 def is_fault(said: Any) -> bool:
-    """Return whether the console shows an error; a lost race and a wrong filter are none."""
-    refused = ("412 (Precondition Failed)", "422 (Unprocessable")
+    """Return whether the console shows an error; refusals that a view explains are none."""
+    refused = ("409 (Conflict)", "412 (Precondition Failed)", "422 (Unprocessable")
     return said.type == "error" and not any(each in said.text for each in refused)
 
 

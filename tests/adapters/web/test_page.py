@@ -22,8 +22,14 @@ VIEWS = (
     "/context?q=tickets",
     "/time?with=1",
     "/tasks?sync=1&task=beads:bd-1",
+    "/data",
 )
-READY = {"/": ".figures", "/conflicts": ".pair", VIEWS[7]: "task-links .empty"}
+READY = {
+    "/": ".figures",
+    "/conflicts": ".pair",
+    VIEWS[7]: "task-links .empty",
+    "/data": "data-erase",
+}
 NARROWEST, WIDEST = 360, 2560
 
 

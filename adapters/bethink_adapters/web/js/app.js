@@ -27,6 +27,7 @@ const ROUTES = [
   { path: "/conflicts", title: "Conflicts", key: "c", tag: "conflicts-view", load: () => import("./views/conflicts.js") },
   { path: "/tasks", title: "Tasks", key: "s", tag: "tasks-view", load: () => import("./views/tasks.js") },
   { path: "/activity", title: "Activity", key: "a", tag: "activity-view", load: () => import("./views/activity.js") },
+  { path: "/data", title: "Data", key: "d", tag: "data-view", load: () => import("./views/data.js") },
 ];
 const [HOME] = ROUTES;
 const RECALL = /** @type {typeof HOME} */ (ROUTES.find((route) => route.path === "/recall"));

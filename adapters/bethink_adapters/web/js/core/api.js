@@ -30,7 +30,7 @@ export function setToken(token) {
 export const hasToken = () => Boolean(sessionStorage.getItem(TOKEN));
 
 /** @typedef {{query?: Record<string, unknown>, body?: unknown, ifMatch?: string | null,
- *   signal?: AbortSignal}} Options */
+ *   signal?: AbortSignal}} Options  a `Blob` as the body is sent as it is */
 
 /** Send a request; return the response, or throw a `Problem`.
  * @param {string} method @param {string} path below /v1 @param {Options} [options] */
@@ -39,7 +39,8 @@ export async function send(method, path, options = {}) {
   headers.set("Authorization", `Bearer ${sessionStorage.getItem(TOKEN) ?? ""}`);
   if (options.ifMatch) headers.set("If-Match", options.ifMatch);
   let body;
-  if (options.body !== undefined) {
+  if (options.body instanceof Blob) body = options.body;
+  else if (options.body !== undefined) {
     headers.set("Content-Type", "application/json");
     body = JSON.stringify(options.body);
   }
