@@ -155,8 +155,8 @@ def conflicts(context: Context) -> Reply:
 
 def stats(context: Context) -> Reply:
     """Show what the file holds."""
-    found = context.store.stats()
-    return Reply(found.to_dict(), _stats_lines(found.to_dict()))
+    found = context.store.stats().to_dict()
+    return Reply(found, _stats_lines(found | {"created": f"on {len(found['created']):,} days"}))
 
 
 def namespaces(context: Context) -> Reply:

@@ -57,6 +57,7 @@ def _counted(view: View) -> dict[str, Any]:
     """Return the stats of the file; of a fixed namespace only the counts of live records."""
     if view.fixed is None:
         counted = view.store.stats().to_dict()
+        del counted["outcomes"], counted["created"]  # too many numbers for a prompt
     else:
         namespaces = view.store.namespaces(view.seen)
         counted = {"states": {"live": sum(namespaces.values())}, "namespaces": namespaces}

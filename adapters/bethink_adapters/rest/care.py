@@ -1,8 +1,10 @@
-"""The operations on the file: stats, namespaces, verify, repair; and on the server's health."""
+"""The operations on the file: stats, summary, namespaces, verify, repair; and on the server's health."""
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
 from starlette.responses import PlainTextResponse, Response
 
 from bethink import BethinkError, Integrity, Repair, Stats
@@ -12,6 +14,7 @@ from .caller import Client
 from .metrics import Metrics
 from .replies import Json
 from .routing import Route, router, told
+from .types import Flag, Namespace
 
 routes = router("care")
 outside = APIRouter(tags=["server"], route_class=Route)
@@ -21,6 +24,18 @@ outside = APIRouter(tags=["server"], route_class=Route)
 def stats(caller: Client) -> Response:
     """Count memories by state, namespace and category; without the path of the file."""
     return Json(caller.whole().stats().to_dict() | {"location": ""})
+
+
+@routes.get("/summary", responses=told(results.Summary))
+def summary(
+    caller: Client,
+    namespace: Annotated[Namespace | None, Query()] = None,
+    subtree: Annotated[Flag, Query()] = False,
+) -> Response:
+    """Count the visible memories by state, namespace, category, outcome and day of creation."""
+    found = caller.store.stats(namespace=caller.scope(namespace, subtree)).to_dict()
+    facts = {name: found.pop(name) for name in results.FileFacts.model_fields}
+    return Json(found | {"file": None if caller.token.namespaces else facts})
 
 
 @routes.get("/namespaces", responses=told(results.Counts))

@@ -131,6 +131,29 @@ class Counts(BaseModel):
     namespaces: dict[str, int]
 
 
+class FileFacts(BaseModel):
+    """The file: path, size in bytes, embedder, schema, journal entries, last change."""
+
+    location: str
+    bytes: int
+    embedder: str
+    schema_version: int
+    journal_length: int
+    last_change: float | None
+    keyed: bool
+
+
+class Summary(BaseModel):
+    """The visible memories in numbers; *file* is null for a token bound to namespaces."""
+
+    states: dict[str, int]
+    namespaces: dict[str, int]
+    categories: dict[str, int]
+    outcomes: dict[str, int]
+    created: dict[str, int]
+    file: FileFacts | None
+
+
 class Rights(BaseModel):
     """What a token allows: *namespaces* with all below, none for the whole file; only reading."""
 

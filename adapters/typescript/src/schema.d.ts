@@ -968,6 +968,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/summary": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Summary
+         * @description Count the visible memories by state, namespace, category, outcome and day of creation.
+         */
+        get: operations["summary"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/namespaces": {
         parameters: {
             query?: never;
@@ -1342,6 +1362,26 @@ export interface components {
              * @default 0
              */
             survivors: number;
+        };
+        /**
+         * FileFacts
+         * @description The file: path, size in bytes, embedder, schema, journal entries, last change.
+         */
+        FileFacts: {
+            /** Location */
+            location: string;
+            /** Bytes */
+            bytes: number;
+            /** Embedder */
+            embedder: string;
+            /** Schema Version */
+            schema_version: number;
+            /** Journal Length */
+            journal_length: number;
+            /** Last Change */
+            last_change: number | null;
+            /** Keyed */
+            keyed: boolean;
         };
         /**
          * Found
@@ -2052,11 +2092,12 @@ export interface components {
         };
         /**
          * Stats
-         * @description The contents of a store in numbers.
+         * @description The contents of a store, or of some namespaces, in numbers.
          *
          *     ``states`` counts the records in each state: "live", "superseded", "archived", "forgotten",
          *     "erased", "expired". ``namespaces`` and ``categories`` count the live records; records without a
-         *     category are in no category. ``bytes`` is the size of the file once the log is written back.
+         *     category are in no category. ``outcomes`` counts the live records by outcome, rounded to a tenth
+         *     ("-0.3"); ``created`` by day of creation in UTC ("2026-11-24"). ``bytes`` is the size of the file once the log is written back.
          *     ``last_change`` is the time of the last journal entry in Unix seconds, None without entries.
          *     ``keyed`` says whether the file has an integrity key.
          */
@@ -2073,6 +2114,14 @@ export interface components {
             };
             /** Categories */
             categories: {
+                [key: string]: number;
+            };
+            /** Outcomes */
+            outcomes: {
+                [key: string]: number;
+            };
+            /** Created */
+            created: {
                 [key: string]: number;
             };
             /** Bytes */
@@ -2151,6 +2200,33 @@ export interface components {
              * @default 0.92
              */
             similarity?: number;
+        };
+        /**
+         * Summary
+         * @description The visible memories in numbers; *file* is null for a token bound to namespaces.
+         */
+        Summary: {
+            /** States */
+            states: {
+                [key: string]: number;
+            };
+            /** Namespaces */
+            namespaces: {
+                [key: string]: number;
+            };
+            /** Categories */
+            categories: {
+                [key: string]: number;
+            };
+            /** Outcomes */
+            outcomes: {
+                [key: string]: number;
+            };
+            /** Created */
+            created: {
+                [key: string]: number;
+            };
+            file: components["schemas"]["FileFacts"] | null;
         };
         /**
          * SyncBody
@@ -5595,6 +5671,57 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Stats"];
+                };
+            };
+            /** @description Bad Request */
+            400: components["responses"]["Problem"];
+            /** @description Unauthorized */
+            401: components["responses"]["Problem"];
+            /** @description Forbidden */
+            403: components["responses"]["Problem"];
+            /** @description Not Found */
+            404: components["responses"]["Problem"];
+            /** @description Method Not Allowed */
+            405: components["responses"]["Problem"];
+            /** @description Conflict */
+            409: components["responses"]["Problem"];
+            /** @description Precondition Failed */
+            412: components["responses"]["Problem"];
+            /** @description Request Entity Too Large */
+            413: components["responses"]["Problem"];
+            /** @description Unsupported Media Type */
+            415: components["responses"]["Problem"];
+            /** @description Unprocessable Entity */
+            422: components["responses"]["Problem"];
+            /** @description Too Many Requests */
+            429: components["responses"]["Problem"];
+            /** @description Internal Server Error */
+            500: components["responses"]["Problem"];
+            /** @description Bad Gateway */
+            502: components["responses"]["Problem"];
+            /** @description Service Unavailable */
+            503: components["responses"]["Problem"];
+        };
+    };
+    summary: {
+        parameters: {
+            query?: {
+                namespace?: string;
+                subtree?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Summary"];
                 };
             };
             /** @description Bad Request */

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date
 from typing import get_args
 
 from ..memory.memories import Memories
-from ..model.namespaces import EVERYWHERE
+from ..model.namespaces import EVERYWHERE, Scope, check_scope
+from ..model.port import Totals
 from ..model.records import Listed, State
 from ..model.values import Value
 
 
 @dataclass(frozen=True, slots=True)
 class Stats(Value):
-    """The contents of a store in numbers.
+    """The contents of a store, or of some namespaces, in numbers.
 
     ``states`` counts the records in each state: "live", "superseded", "archived", "forgotten",
     "erased", "expired". ``namespaces`` and ``categories`` count the live records; records without a
-    category are in no category. ``bytes`` is the size of the file once the log is written back.
+    category are in no category. ``outcomes`` counts the live records by outcome, rounded to a tenth
+    ("-0.3"); ``created`` by day of creation in UTC ("2026-11-24"). ``bytes`` is the size of the file once the log is written back.
     ``last_change`` is the time of the last journal entry in Unix seconds, None without entries.
     ``keyed`` says whether the file has an integrity key.
     """
@@ -27,6 +31,8 @@ class Stats(Value):
     states: Mapping[str, int]
     namespaces: Mapping[str, int]
     categories: Mapping[str, int]
+    outcomes: Mapping[str, int]
+    created: Mapping[str, int]
     bytes: int
     embedder: str
     schema_version: int
@@ -38,27 +44,24 @@ class Stats(Value):
 class StatsVerbs(Memories):
     """The verb ``stats``."""
 
-    def stats(self) -> Stats:
-        """Count the records by state, namespace and category, and tell the facts of the file.
+    def stats(self, *, namespace: Scope = EVERYWHERE) -> Stats:
+        """Count the records of *namespace*, and tell the facts of the file.
 
-        The counts come from SQL alone: about 70 ms for 100,000 records. Codes of a file with an
+        The counts come from SQL alone: about 0.3 s for 100,000 records. Codes of a file with an
         integrity key are not checked.
         """
         self._engine.check_open()
-        backend, now = self._engine.backend, self._engine.clock()
-        head, totals = backend.head(), backend.totals(now)
-        states = dict.fromkeys((*get_args(State), *get_args(Listed)), 0)
-        categories: dict[str, int] = {}
-        for (state, category), count in totals.counts.items():
-            states[state] += count
-            if state == "live" and category is not None:
-                categories[category] = count
+        scope, backend, now = check_scope(namespace), self._engine.backend, self._engine.clock()
+        head, totals = backend.head(), backend.totals(scope, now)
         last = backend.journal_reader.entry(head) if head else None
+        states = dict.fromkeys((*get_args(State), *get_args(Listed)), 0)
+        for (state, *_), count in totals.counts.items():
+            states[state] += count
         return Stats(
             self.location,
             states,
-            backend.namespaces(EVERYWHERE, now),
-            dict(sorted(categories.items())),
+            backend.namespaces(scope, now),
+            *_live_counts(totals),
             totals.bytes,
             self.embedder.name,
             totals.schema_version,
@@ -66,3 +69,19 @@ class StatsVerbs(Memories):
             None if last is None else last.at,
             totals.keyed,
         )
+
+
+def _live_counts(totals: Totals) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
+    """Return the numbers of live records by category, by outcome and by day."""
+    categories, outcomes, days = Counter[str](), Counter[float](), Counter[int]()
+    for (state, category, outcome, day), count in totals.counts.items():
+        if state == "live":
+            outcomes[outcome] += count
+            days[day] += count
+            if category is not None:
+                categories[category] += count
+    return (
+        dict(sorted(categories.items())),
+        {f"{outcome:.1f}": outcomes[outcome] for outcome in sorted(outcomes)},
+        {date.fromordinal(day).isoformat(): days[day] for day in sorted(days)},
+    )

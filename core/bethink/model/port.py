@@ -262,12 +262,12 @@ def tally(records: Iterable[MemoryRecord]) -> list[Tally]:
 
 
 class Totals(NamedTuple):
-    """The numbers of records by state and category, and the facts of the file.
+    """The numbers of records by state, category, outcome and day, and the facts of the file.
 
-    The state of a live record with an expiry in the past is "expired".
+    Outcomes are rounded to tenths. The day of creation, in UTC, is a ``datetime.date`` ordinal.
     """
 
-    counts: Mapping[tuple[str, str | None], int]
+    counts: Mapping[tuple[str, str | None, float, int], int]
     bytes: int
     schema_version: int
     keyed: bool
@@ -349,8 +349,8 @@ class Backend(Protocol):
     def tallies(self, scope: Scope, now: float) -> list[Tally]:
         """Return the tallies of the unexpired live records, one for each namespace and tags."""
 
-    def totals(self, now: float) -> Totals:
-        """Return the totals of the present; records expire by *now*."""
+    def totals(self, scope: Scope, now: float) -> Totals:
+        """Return the totals of *scope* at present; records expire by *now*."""
 
     def changes(self, since: int, scopes: Sequence[Scope]) -> Changes:
         """Return the changes after *since*, with the data of live rows in *scopes*."""

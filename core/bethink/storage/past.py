@@ -134,8 +134,8 @@ class PastBackend:
     def tallies(self, scope: Scope, now: float) -> list[Tally]:
         return tally(each.record for each in self._live(scope, now))
 
-    def totals(self, now: float) -> Totals:
-        return self._present.totals(now)
+    def totals(self, scope: Scope, now: float) -> Totals:
+        return self._present.totals(scope, now)
 
     def load(
         self, scope: Scope, limit: int | None = None, recent: Mapping[int, Row] = NO_ROWS

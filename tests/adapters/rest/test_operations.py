@@ -234,6 +234,21 @@ def test_state_of_file_and_server_is_told(client: Client, store: MemoryStore) ->
     assert 'bethink_requests_total{method="GET",status="200"} 3' in text
 
 
+def test_summary_counts_what_a_token_sees(client: Client, store: MemoryStore) -> None:
+    store.store("a", namespace="users/bob", category="fact")
+    store.store("b", namespace="users/ann")
+    gone = store.store("c", namespace="users/ann/work")
+    store.archive(gone.id)
+    told = store.stats().to_dict()
+    whole = client().get("/v1/summary").json()
+    assert {**whole, **whole["file"]} == told | {"file": whole["file"]}
+    for token, query in ((ANN, ""), (ALL, "?namespace=users/ann&subtree=true")):
+        found = client(token).get(f"/v1/summary{query}").json()
+        assert (found["states"]["live"], found["states"]["archived"]) == (1, 1)
+        assert found["namespaces"] == {"users/ann": 1}
+        assert (found["file"] is None) is (token is ANN)
+
+
 def test_tokens_tell_what_they_allow(client: Client) -> None:
     told = [client(token).get("/v1/token").json() for token in (ALL, READER, ANN)]
     assert [(each["namespaces"], each["read_only"]) for each in told] == [

@@ -42,13 +42,6 @@ def test_the_token_leaves_the_address(page: Any, server: Served) -> None:
     assert page.url == server.address
 
 
-def test_home_shows_the_counts_of_the_file(page: Any, server: Served) -> None:
-    with MemoryStore(server.path) as store:
-        states = store.stats().states
-    shown = [int(text) for text in page.locator(".figures strong").all_inner_texts()]
-    assert shown == [states[name] for name in ("live", "superseded", "archived", "expired")]
-
-
 def test_a_count_leads_to_the_filtered_list(page: Any) -> None:
     page.locator(".shares a", has_text="gotcha").click()
     page.wait_for_selector("memories-view .rows li")

@@ -8,7 +8,14 @@ from typing import get_args
 
 import pytest
 
-from bethink import EVERYWHERE, AsyncMemoryStore, HashEmbedder, MemoryStore, StoreClosedError
+from bethink import (
+    EVERYWHERE,
+    AsyncMemoryStore,
+    HashEmbedder,
+    MemoryStore,
+    StoreClosedError,
+    Subtree,
+)
 from bethink.model.records import Listed
 
 
@@ -34,6 +41,35 @@ def test_stats_count_by_state_namespace_and_category() -> None:
         assert stats.namespaces == store.namespaces() == {"default": 1, "users/ann": 1}
         assert stats.categories == {"fact": 1, "note": 1}
         assert store.get(kept.id) is not None
+
+
+def test_stats_count_by_outcome_and_by_day_of_creation() -> None:
+    midnight = 1_795_651_200.0  # 2026-11-26 in UTC
+    now = [midnight - 1.0]
+    with MemoryStore(clock=lambda: now[0]) as store:
+        judged, _ = store.store("a"), store.store("b", namespace="users/ann")
+        now[0] = midnight
+        archived = store.store("c", namespace="users/ann")
+        store.store("d", namespace="users/ann")
+        store.archive(archived.id)
+        store.record_outcome(judged.id, "failed")
+        stats = store.stats()
+        assert stats.created == {"2026-11-25": 2, "2026-11-26": 1}
+        assert stats.outcomes == {f"{store[judged.id].outcome:.1f}": 1, "0.0": 2}
+
+
+def test_stats_of_namespaces_count_what_is_inside() -> None:
+    with MemoryStore() as store:
+        store.store("a", category="note")
+        store.store("b", namespace="users/ann", category="fact")
+        gone = store.store("c", namespace="users/bob")
+        store.archive(gone.id)
+        stats = store.stats(namespace=Subtree("users"))
+        assert (stats.states["live"], stats.states["archived"]) == (1, 1)
+        assert (stats.namespaces, stats.categories) == ({"users/ann": 1}, {"fact": 1})
+        assert stats.outcomes == {"0.0": 1}
+        assert stats.bytes == store.stats().bytes
+        assert store.stats(namespace="nowhere").states["live"] == 0
 
 
 def test_stats_tell_the_facts_of_the_file(tmp_path: Path) -> None:

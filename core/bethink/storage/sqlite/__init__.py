@@ -235,18 +235,21 @@ class SQLiteBackend:
         )
         return [Tally(name, tuple(json.loads(tags)), *rest) for name, tags, *rest in found]
 
-    def totals(self, now: float) -> Totals:
+    def totals(self, scope: Scope, now: float) -> Totals:
+        inside, parameters = scope_sql(scope)
         with self._connections.read_transaction() as connection:
             found = connection.execute(
                 "SELECT iif(state = 'live' AND expires_at <= ?, 'expired', state), category, "
-                "count(*) FROM records NOT INDEXED GROUP BY 1, 2",
-                (now,),
+                "round(outcome, 1), CAST(created_at / 86400 + 719163 AS INTEGER), count(*) "
+                f"FROM records {'NOT INDEXED' if inside == '1' else ''} WHERE {inside} "
+                "GROUP BY 1, 2, 3, 4",
+                (now, *parameters),
             ).fetchall()
             size, version = connection.execute(
                 "SELECT page_count * page_size, user_version "
                 "FROM pragma_page_count, pragma_page_size, pragma_user_version"
             ).fetchone()
-        counts = {(state, category): count for state, category, count in found}
+        counts = {tuple(group): count for *group, count in found}
         return Totals(counts, size, version, self._keyed_file is not None)
 
     def changes(self, since: int, scopes: Sequence[Scope]) -> Changes:

@@ -6,7 +6,7 @@ import { scope, set, shared, values } from "../core/state.js";
 import { html } from "../core/template.js";
 import { failed } from "../core/toasts.js";
 
-const MOST = 99;
+export const MOST_CONFLICTS = 99;
 /** The server compares many texts: the page waits this many times as long as the last count took. */
 const REST = 10;
 
@@ -43,7 +43,7 @@ class ConflictCount extends BethinkElement {
     this.stale = false;
     this.wait = -1;
     try {
-      const { items } = await api.get("/conflicts", { ...scope(), limit: MOST + 1 }, this.life.signal);
+      const { items } = await api.get("/conflicts", { ...scope(), limit: MOST_CONFLICTS + 1 }, this.life.signal);
       if (turn === this.turn) set({ conflicts: items.length });
     } finally {
       if (turn === this.turn) this.wait = window.setTimeout(() => this.rested(), REST * (performance.now() - start));
@@ -57,7 +57,7 @@ class ConflictCount extends BethinkElement {
 
   draw() {
     const { conflicts } = values;
-    return conflicts ? html`<span class="badge">${conflicts > MOST ? `${MOST}+` : conflicts}<span class="unseen"> open</span></span>` : null;
+    return conflicts ? html`<span class="badge">${conflicts > MOST_CONFLICTS ? `${MOST_CONFLICTS}+` : conflicts}<span class="unseen"> open</span></span>` : null;
   }
 }
 
