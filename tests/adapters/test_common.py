@@ -123,6 +123,17 @@ def test_a_missing_crewai_is_told_at_the_call(place: str, store: MemoryStore) ->
         named(place)(*([store] if place == "crewai:learn_outcomes" else []))
 
 
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [("RedisKeyedMemory", ["client"]), ("RedisMessageLog", ["client", "session"])],
+)
+def test_a_missing_redis_is_told_at_construction(name: str, given: list[str]) -> None:
+    if is_importable("redis"):
+        pytest.skip("redis is installed")
+    with pytest.raises(MissingExtraError, match=r"pip install '\.\[redis\]'"):
+        named(f"redis:{name}")(*given)
+
+
 def install(folder: Path, package: str, release: str) -> None:
     """Write what tells the version of an installed *package*."""
     info = folder / f"{package.replace('-', '_')}-{release}.dist-info"

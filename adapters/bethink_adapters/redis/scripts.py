@@ -100,20 +100,23 @@ class Server:
 
         WAIT concerns the writes of a connection, so one pipeline sends both commands.
         """
-        from redis.exceptions import MovedError, NoScriptError, ResponseError
+        from redis.exceptions import AskError, NoScriptError, ResponseError
 
         calls, redirections = script.calls(), _REDIRECTIONS
-        call = next(calls)
+        call, node = next(calls), self._node(keys[0])
+        asking: tuple[str, ...] = ()
         while True:
-            pipeline = self._node(keys[0]).pipeline(transaction=False)
+            pipeline = node.pipeline(transaction=False)
+            for command in asking:
+                pipeline.execute_command(command)
             self._execute(pipeline, call, keys, args)
             pipeline.execute_command("WAIT", self._wait, self._milliseconds)
-            result, confirmed = pipeline.execute(raise_on_error=False)
-            if isinstance(result, MovedError) and redirections:
-                redirections -= 1
-                self.client.exists(keys[0])  # the client of the cluster finds the new node
-            elif isinstance(result, NoScriptError):
+            *_, result, confirmed = pipeline.execute(raise_on_error=False)
+            if isinstance(result, NoScriptError):
                 call = next(calls)
+            elif isinstance(result, AskError) and redirections:
+                redirections -= 1
+                node, asking = self._redirected(keys[0], result)
             elif isinstance(result, ResponseError):
                 raise result
             elif isinstance(confirmed, ResponseError):
@@ -129,6 +132,16 @@ class Server:
         if not isinstance(self.client, RedisCluster):
             return client
         return client.get_redis_connection(client.get_node_from_key(key))
+
+    def _redirected(self, key: bytes, error: Any) -> tuple[Any, tuple[str, ...]]:
+        """Return a client of the server that *error* names, and the commands to send first."""
+        from redis.exceptions import MovedError
+
+        client: Any = self.client
+        if isinstance(error, MovedError):
+            client.exists(key)  # the client of the cluster learns the new node of the slot
+            return self._node(key), ()
+        return client.get_redis_connection(client.get_node(error.host, error.port)), ("ASKING",)
 
     @staticmethod
     def _execute(client: Any, call: tuple[str, str], keys: Sequence[bytes], args: Any) -> Any:

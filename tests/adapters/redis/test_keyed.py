@@ -20,7 +20,7 @@ from bethink import (
 )
 from bethink.testing.contracts import KeyedMemoryContract
 from bethink.testing.contracts.memories import in_another_thread
-from bethink_adapters.redis import RedisKeyedMemory, keyed
+from bethink_adapters.redis import RedisKeyedMemory, RedisMessageLog, keyed
 
 from ...core.storage.processes import forks, together
 from .servers import RedisServer
@@ -178,6 +178,30 @@ def test_a_change_that_is_always_overtaken_gives_up(
     with pytest.raises(StoreBusyError, match="'k'"):
         memory._change("k", overtaken)
     assert memory.recall("k") == 1.5
+
+
+def test_the_documented_rights_are_enough(server: RedisServer) -> None:
+    commands = ("eval", "evalsha", "wait", "scan", "@hash", "@sortedset", "exists", "del")
+    server.client.flushall()
+    server.client.acl_setuser(
+        "app",
+        enabled=True,
+        passwords=["+secret"],
+        keys=["bethink:*"],
+        commands=[f"+{command}" for command in commands],
+    )
+    with Redis(port=server.port, username="app", password="secret") as client:
+        memory = RedisKeyedMemory(client)
+        log = RedisMessageLog(client, "s1")
+        memory.remember("k", 1)
+        assert memory.increment("k") == 2
+        assert memory.increment("k", 0.5) == 2.5
+        assert memory.items() == [("k", 2.5)]
+        assert (memory.forget("k"), memory.clear(), memory.count()) == (True, 0, 0)
+        log.append([{"content": "a"}, {"content": "b", "expires_at": 4.0}])
+        assert RedisMessageLog.sessions(client) == ["s1"]
+        assert (log.count(), log.clear()) == (1, 1)
+    server.client.acl_deluser("app")
 
 
 @forks

@@ -17,7 +17,7 @@ from bethink import StorageError
 from bethink.testing.contracts import KeyedMemoryContract, MessageLogContract
 from bethink_adapters.redis import NotReplicatedError, RedisKeyedMemory, RedisMessageLog
 
-from .servers import RedisServer, keys_in_slot, move_slot, replicated, until, watched
+from .servers import RedisServer, keys_in_slot, moving_slot, replicated, until, watched
 from .test_durability import until_it_fails
 
 
@@ -183,9 +183,11 @@ def test_a_slot_that_moves_takes_its_memory_along(
     slot = cluster.keyslot(memory._keys[0])
     source = next(server for server in nodes[:3] if keys_in_slot(server, slot))
     target, rest = (server for server in nodes[:3] if server is not source)
-    move_slot(slot, source, target, [rest])
-    assert (keys_in_slot(source, slot), keys_in_slot(target, slot)) == (0, 3)
-    assert memory.increment("k") == 2
-    assert memory.items() == [("k", 2)]
-    move_slot(slot, target, source, [rest])
+    with moving_slot(slot, source, target, [rest]):
+        assert (keys_in_slot(source, slot), keys_in_slot(target, slot)) == (0, 3)
+        assert memory.increment("k") == 2
     assert memory.increment("k") == 3
+    assert memory.items() == [("k", 3)]
+    with moving_slot(slot, target, source, [rest]):
+        pass
+    assert memory.increment("k") == 4
