@@ -12,19 +12,7 @@ from bethink_adapters.hosts import Place, Program, install
 
 from .serving import ANN, READER, Client
 
-
-@pytest.fixture(autouse=True)
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in ("BEADS_DIR", "CLAUDE_CONFIG_DIR", "CLAUDE_CODE_TASK_LIST_ID"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("PATH", "/nowhere")  # without the program of Beads
-    project = tmp_path / "ferry"
-    (project / ".beads").mkdir(parents=True)
-    (project / ".git").mkdir()
-    (tmp_path / "home").mkdir()
-    monkeypatch.chdir(project)
-    return project
+pytestmark = pytest.mark.usefixtures("desk")
 
 
 def write(desk: Path, **changes: object) -> None:
