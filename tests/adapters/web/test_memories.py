@@ -1,0 +1,109 @@
+"""The view of memories: filters, columns, choices, files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from bethink import MemoryRecord, MemoryStore
+
+from ..rest.process import Served
+from .conftest import SCRIPT, axe
+from .test_page import visit
+
+CHANGED_BY_UNDO = {"updated_at": 0.0}
+
+
+def records(server: Served) -> dict[str, dict[str, Any]]:
+    """Return the live memories of the file, without the time of the last change."""
+    with MemoryStore(server.path) as store:
+        return {each.id: {**each.to_dict(), **CHANGED_BY_UNDO} for each in everything(store)}
+
+
+def everything(store: MemoryStore) -> list[MemoryRecord]:
+    return [record for name in store.namespaces() for record in store.all(namespace=name)]
+
+
+def choose_all_and(page: Any, action: str) -> None:
+    page.keyboard.press("a")
+    page.get_by_role("button", name=action, exact=True).click()
+
+
+def confirm(page: Any, action: str) -> None:
+    page.get_by_role("dialog").get_by_role("button", name=action, exact=True).click()
+
+
+def test_many_are_archived_after_a_preview_and_taken_back(page: Any, server: Served) -> None:
+    before = records(server)
+    visit(page, "/memories?category=todo")
+    choose_all_and(page, "Archive")
+    page.get_by_role("heading", name="Archive 100 memories?").wait_for()
+    assert page.locator(".preview li").count() == 5
+    page.get_by_role("dialog").get_by_text("and 95 memories more").wait_for()
+    assert records(server) == before
+    confirm(page, "Archive")
+    page.locator(".toast", has_text="100 memories archived").wait_for()
+    assert len(records(server)) == len(before) - 100
+    page.get_by_role("button", name="Undo").click()
+    page.locator("#announcer", has_text="Undone").wait_for(state="attached")
+    assert records(server) == before
+
+
+def test_a_cancelled_preview_changes_nothing(page: Any, server: Served) -> None:
+    before = records(server)
+    visit(page, "/memories?category=gotcha")
+    choose_all_and(page, "Forget")
+    page.get_by_role("dialog").get_by_text(SCRIPT).wait_for()
+    assert axe(page) == []
+    confirm(page, "Cancel")
+    page.get_by_role("dialog").wait_for(state="hidden")
+    assert records(server) == before
+
+
+def test_tags_are_added_and_removed(page: Any, server: Served) -> None:
+    visit(page, "/memories?category=gotcha")
+    choose_all_and(page, "Tag…")
+    page.get_by_label("Add tags").fill("web, safe")
+    page.get_by_label("Remove tags").fill("xss")
+    confirm(page, "Tag")
+    page.locator(".rows .tag", has_text="safe").wait_for()
+    assert page.locator(".rows .tag").all_inner_texts() == ["web", "safe"]
+
+
+def test_words_and_times_filter_and_stay_in_the_address(page: Any) -> None:
+    visit(page, "/memories?ns=tickets")
+    page.get_by_label("Words").fill("ticket 17")
+    page.keyboard.press("Enter")
+    page.locator(".rows .text").first.filter(has_text="Ticket 17 waits.").wait_for()
+    assert "q=ticket+17" in page.url
+    visit(page, "/memories?since=2000-01-01&category=gotcha")
+    assert page.locator(".rows .text").inner_text() == SCRIPT
+    page.goto("/memories?until=2000-01-01")
+    page.wait_for_selector("memories-view .empty")
+
+
+def test_columns_are_chosen_and_stay_in_the_address(page: Any) -> None:
+    visit(page, "/memories?category=gotcha")
+    page.get_by_text("Columns").click()
+    page.get_by_label("importance").check()
+    page.locator(".rows .facts", has_text="importance 0.50").wait_for()
+    page.reload()
+    page.locator(".rows .facts", has_text="importance 0.50").wait_for()
+    page.get_by_label("importance").uncheck()
+    page.locator(".rows .facts", has_text="importance").wait_for(state="detached")
+
+
+def test_the_whole_list_is_saved_as_json_and_as_lines(page: Any, server: Served) -> None:
+    visit(page, "/memories?category=todo")
+    wanted = {id for id, record in records(server).items() if record["category"] == "todo"}
+    for ending, parse in (
+        (".json", json.loads),
+        (".jsonl", lambda text: [json.loads(line) for line in text.splitlines()]),
+    ):
+        with page.expect_download() as told:
+            page.get_by_role("button", name=ending, exact=True).click()
+        assert told.value.suggested_filename == f"memories{ending}"
+        found = parse(Path(told.value.path()).read_text(encoding="utf-8"))
+        assert len(found) == 120
+        assert {each["id"] for each in found} == wanted
