@@ -56,8 +56,51 @@ def test_two_moments_differ_by_what_changed(page: Any, server: Served) -> None:
     opened(page, f"/time?ns=place&with={seq}")
     page.wait_for_selector(".changes")
     assert page.locator(".changes h3").all_inner_texts() == ["Added", "Changed", "Removed"]
-    assert page.locator(".changes mark").all_inner_texts() == ["1234.", "9876."]
-    assert page.locator(".changes del").inner_text() == "The old office is closed."
+    changed = page.locator(".changed").locator("dt, mark").all_inner_texts()
+    assert changed == ["content", "1234.", "9876."]
+    assert page.locator(".changes del").last.inner_text() == "The old office is closed."
+
+
+def test_each_changed_field_is_named(page: Any, server: Served) -> None:
+    with MemoryStore(server.path) as store:
+        record = store.store("The door is open.", namespace="place")
+        since = store.log(limit=1)[0].seq
+        store.update(record.id, tags=["door"], category="fact", importance=0.9)
+    opened(page, f"/time?ns=place&with=%23{since}")
+    page.wait_for_selector(".changed")
+    shown = page.locator(".changed").locator("dt, del, ins").all_inner_texts()
+    assert shown == [
+        *("category", "none", "fact"),
+        *("tags", "none", "door"),
+        *("importance", "0.5", "0.9"),
+    ]
+
+
+def test_any_moment_may_be_compared(page: Any, server: Served) -> None:
+    seq = grow(server)
+    opened(page, "/time?ns=place")
+    other = page.get_by_label("Compare with")
+    for moment, entry in (("before the move", seq), (f"#{seq - 1}", seq - 1), (str(seq), seq)):
+        other.fill(moment)
+        other.press("Enter")
+        page.locator(".changes h2", has_text=f"From entry {entry} ").wait_for()
+    other.fill("2020-01-01")
+    other.press("Enter")
+    page.locator(".changes h2", has_text="From entry 0 ").wait_for()
+    assert page.locator(".changes h3").all_inner_texts() == ["Added"]
+
+
+def test_all_rows_of_a_moment_are_reached(page: Any, server: Served) -> None:
+    opened(page, "/time?ns=tickets")
+    page.get_by_role("button", name="Show 100 more").click()
+    page.locator(".rows .text", has_text="Ticket 0 waits.").wait_for()
+    assert page.locator(".rows > li").count() == 120
+
+
+def test_a_key_opens_the_time_machine(page: Any) -> None:
+    page.keyboard.press("g")
+    page.keyboard.press("t")
+    page.wait_for_selector("time-view input[type=range]")
 
 
 def test_recall_answers_as_of_the_moment(page: Any, server: Served) -> None:

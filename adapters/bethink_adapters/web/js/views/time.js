@@ -8,13 +8,13 @@ import { scope, shared } from "../core/state.js";
 import { each, html } from "../core/template.js";
 import { failed, toast } from "../core/toasts.js";
 import { View } from "../core/view.js";
-import { choice } from "../parts/choice.js";
+import { between, changes } from "../parts/changes.js";
 import { empty, row, rowKeys } from "../parts/rows.js";
 import { score } from "../parts/score.js";
-import { marked } from "../parts/words.js";
 
 const ENTRIES = 1000;
 const PAGE = 100;
+const ENTRY = /^#?\d{1,9}$/;
 
 class TimeMachine extends View {
   opened() {
@@ -32,24 +32,54 @@ class TimeMachine extends View {
     const entries = log.items.reverse();
     const seq = Number(query.get("at") ?? entries.at(-1)?.seq ?? 0);
     const asked = query.get("q") ?? "";
-    const [found, diff] = entries.length ? await Promise.all([this.found(seq, asked), this.compared(seq)]) : [{ items: [] }, null];
-    if (query !== this.place.query) return {};
-    return { entries, snapshots: named.items, seq, asked, diff, items: found.items, next: found.next, at: -1 };
+    const told = { entries, snapshots: named.items, seq, asked };
+    if (!entries.length) return { ...told, items: [] };
+    const [found, compared] = await Promise.all([this.found(seq, asked), this.compared(seq)]);
+    return query === this.place.query ? { ...told, ...found, ...compared } : {};
   }
 
-  /** The memories, or the hits for a question, as of an entry. @param {number} seq @param {string} query */
-  found(seq, query) {
+  /** The memories, or the hits for a question, as of an entry; unchanged if they are shown already.
+   * @param {number} seq @param {string} query */
+  async found(seq, query) {
     const { signal } = this.life;
-    if (!query.trim()) return api.get("/memories", { ...scope(), as_of: `#${seq}`, limit: PAGE }, signal);
-    return api.post("/recall", { ...scope(), query, as_of: `#${seq}`, touch: false }, { signal });
+    const shown = JSON.stringify([scope(), seq, query]);
+    if (shown === this.shown) return {};
+    const { items, next } = query.trim()
+      ? await api.post("/recall", { ...scope(), query, as_of: `#${seq}`, touch: false }, { signal })
+      : await this.page(seq);
+    return { items, next, shown, at: -1 };
   }
 
-  /** What changed between an entry and the one to compare with. @param {number} seq */
-  compared(seq) {
-    const other = Number(this.place.query.get("with") ?? 0);
-    if (!other) return null;
-    const [since, until] = other < seq ? [other, seq] : [seq, other];
-    return api.get("/diff", { ...scope(), since: `#${since}`, until: `#${until}` }, this.life.signal);
+  /** A page of the memories as of an entry. @param {number} seq @param {string | null} [cursor] else the first page */
+  page(seq, cursor = null) {
+    return api.get("/memories", { ...scope(), as_of: `#${seq}`, limit: PAGE, cursor }, this.life.signal);
+  }
+
+  async more() {
+    const { shown } = this;
+    const { items, next } = await this.page(this.seq, this.next);
+    if (shown !== this.shown) return;
+    Object.assign(this, { items: [...this.items, ...items], next });
+    this.update();
+  }
+
+  /** What changed between an entry and the moment to compare with. @param {number} seq */
+  async compared(seq) {
+    const text = this.place.query.get("with") ?? "";
+    if (!text) return { diff: null, fault: null };
+    try {
+      const other = ENTRY.test(text) ? Number(text.replace("#", "")) : await this.entryOf(text);
+      const [since, until] = other < seq ? [other, seq] : [seq, other];
+      return { diff: await api.get("/diff", { ...scope(), since: `#${since}`, until: `#${until}` }, this.life.signal), fault: null };
+    } catch (error) {
+      if (!(error instanceof api.Problem) || ![404, 422].includes(error.status)) throw error;
+      return { diff: null, fault: error.message };
+    }
+  }
+
+  /** The last entry up to a time or a snapshot. @param {string} moment */
+  async entryOf(moment) {
+    return (await api.get("/memories", { as_of: moment, limit: 1 }, this.life.signal)).seq;
   }
 
   /** The index of the last entry up to the chosen one. */
@@ -81,7 +111,8 @@ class TimeMachine extends View {
   /** @param {SubmitEvent} event */
   search(event) {
     event.preventDefault();
-    go(changedQuery({ q: /** @type {HTMLFormElement} */ (event.target).elements["q"].value }));
+    const { elements } = /** @type {HTMLFormElement} */ (event.target);
+    go(changedQuery({ q: elements["q"].value, with: elements["with"].value.trim() }));
   }
 
   draw() {
@@ -96,7 +127,7 @@ class TimeMachine extends View {
       <section><h2>${this.asked ? "Hits" : "Memories"} as of this moment</h2>${this.items.length
         ? html`<ul class="rows">${each(this.items, (item) => (item.memory ?? item).id, (item, index) => row(item.memory ?? item, { now: index === this.at, inside: item.memory && score(item.explanation) }))}</ul>`
         : empty("No memory at this moment.")}
-        ${this.next && html`<p class="soft">The newest ${PAGE} are shown.</p>`}</section>`;
+        ${this.next && html`<p><button @click=${() => this.more().catch(failed)}>Show ${PAGE} more</button></p>`}</section>`;
   }
 
   /** The snapshots with their places on the slider. */
@@ -105,25 +136,24 @@ class TimeMachine extends View {
   }
 
   forms() {
-    const { query } = this.place;
-    const others = this.snapshots.map(({ name, seq }) => /** @type {[string, string]} */ ([String(seq), name]));
-    const first = /** @type {[string, string]} */ ([String(this.entries[0].seq), `entry ${this.entries[0].seq}`]);
-    const last = /** @type {[string, string]} */ ([String(this.entries.at(-1).seq), "newest entry"]);
+    const others = [...this.snapshots.map(({ name, seq }) => [name, `entry ${seq}`]), [String(this.entries[0].seq), "the first entry here"], [String(this.entries.at(-1).seq), "the newest entry"]];
     return html`<form class="tools" role="search" @submit=${(event) => this.search(event)}>
-        <label class="wide">Question <input type="search" name="q" .value=${this.asked}></label><button>Search</button></form>
-      <div class="tools">${choice(query, "with", "Compare with", [["", "nothing"], first, ...others, last])}</div>
+        <label class="wide">Question <input type="search" name="q" .value=${this.asked}></label>
+        <label class="wide">Compare with <input name="with" list="others" .value=${this.place.query.get("with") ?? ""} placeholder="an entry, a snapshot or a time such as 2026-11-24"></label>
+        <datalist id="others">${others.map(([value, label]) => html`<option value=${value} label=${label}></option>`)}</datalist><button class="first">Look</button></form>
       <form class="tools" @submit=${(event) => this.take(event)}>
         <label>Name of a snapshot of the present <input name="name" required></label><button>Take snapshot</button></form>`;
   }
 
   changes() {
     const { diff } = this;
+    if (this.fault) return html`<p class="bad" role="alert">${this.fault}</p>`;
     if (!diff) return null;
     const part = (title, items, text) => items.length > 0 && html`<h3>${title}</h3><ul class="story">${each(items, (item) => (item.after ?? item).id, (item) => html`<li>${text(item)}</li>`)}</ul>`;
     const link = (record) => html`<a href=${memory(record.id)}>${record.content}</a>`;
     return html`<section class="changes"><h2>From entry ${diff.since} to entry ${diff.until}</h2>
       ${part("Added", diff.added, link)}
-      ${part("Changed", diff.changed, ({ before, after }) => html`<div>${marked(before.content, after.content)}</div><a href=${memory(after.id)}>${marked(after.content, before.content)}</a>`)}
+      ${part("Changed", diff.changed, ({ before, after }) => html`${link(after)}${changes(between(before, after))}`)}
       ${part("Removed", diff.removed, (record) => html`<del>${link(record)}</del>`)}
       ${!(diff.added.length + diff.changed.length + diff.removed.length) && html`<p>Nothing changed.</p>`}</section>`;
   }
