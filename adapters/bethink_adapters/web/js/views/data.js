@@ -4,6 +4,7 @@ import * as api from "../core/api.js";
 import { define } from "../core/element.js";
 import { bytes, counted } from "../core/format.js";
 import { keys } from "../core/keys.js";
+import { save } from "../core/save.js";
 import { scope, shared } from "../core/state.js";
 import { each, html } from "../core/template.js";
 import { announce, failed, toast } from "../core/toasts.js";
@@ -32,18 +33,15 @@ class Data extends View {
     return { rights, stats, hosts: hosts.items };
   }
 
-  /** Download the export; the token travels in a header, so the browser alone could not. */
+  /** Save the export as a file. */
   async export() {
     const { namespace } = scope();
     const reply = await api.send("GET", "/export", { query: scope(), signal: this.life.signal }).catch(failed);
     if (!reply) return;
     const file = await reply.blob();
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(file);
-    link.download = `${["bethink", ...(namespace ?? "").split("/")].filter(Boolean).join("-")}-${new Date().toISOString().slice(0, 10)}.jsonl`;
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href));
-    toast(`Exported ${bytes(file.size)} to ${link.download}`);
+    const name = `${["bethink", ...(namespace ?? "").split("/")].filter(Boolean).join("-")}-${new Date().toISOString().slice(0, 10)}.jsonl`;
+    save(name, file);
+    toast(`Exported ${bytes(file.size)} to ${name}`);
     announce("Exported");
   }
 
