@@ -20,6 +20,7 @@ from . import (
     events,
     history,
     judging,
+    lines,
     memories,
     problems,
     searching,
@@ -33,7 +34,19 @@ from .repeats import Repeats
 from .routing import PROBLEM, PROBLEMS
 from .settings import Settings
 
-_MODULES = (memories, searching, judging, bulk, history, events, threads, transfer, desk, care)
+_MODULES = (
+    memories,
+    searching,
+    judging,
+    bulk,
+    history,
+    events,
+    threads,
+    transfer,
+    desk,
+    care,
+    lines,
+)
 
 
 class App(FastAPI):

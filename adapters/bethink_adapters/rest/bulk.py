@@ -11,6 +11,7 @@ from typing import Any, Final
 from starlette.responses import Response
 
 from bethink import MemoryRecord
+from bethink.adapting import update_all
 
 from ..surface.verbs import copied
 from . import results
@@ -58,19 +59,18 @@ def erase(caller: Client, body: ManyBody) -> Response:
 
 @routes.post("/tags", responses=told(results.Affected))
 def tag(caller: Client, body: TagsBody) -> Response:
-    """Add and remove tags of all live memories that pass; memories change in turn."""
+    """Add and remove tags of all live memories that pass, all or none."""
     found = {
-        record.id: tags
+        record.id: {"tags": tags}
         for record in _passing(caller, body, ("live",))
         if (tags := _tagged(record, body)) != list(record.tags)
     }
 
-    def change(ids: Sequence[str]) -> int:
-        for id in ids:
-            caller.store.update(id, tags=found[id])
-        return len(ids)
+    def change(_: Sequence[str]) -> int:
+        return len(update_all(caller.store, found))
 
-    return _confirmed(body, "tags", [*map(repr, sorted(found.items()))], sorted(found), change)
+    with state_conflicts():
+        return _confirmed(body, "tags", [*map(repr, sorted(found.items()))], sorted(found), change)
 
 
 @routes.post("/tidy", responses=told(results.Tidied))

@@ -82,6 +82,7 @@ class Where(Body):
 
     id: _Field = None
     namespace: _Field = None
+    content: _Field = None
     key: _Field = None
     thread: _Field = None
     author: _Field = None

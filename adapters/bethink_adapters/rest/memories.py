@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from typing import Annotated, Any
 
-from fastapi import Header, Query
+from fastapi import Depends, Header, Query
 from pydantic import TypeAdapter, ValidationError
 from starlette.responses import Response
 
@@ -28,20 +29,25 @@ IfMatch = Annotated[str | None, Header(max_length=500, pattern=r"^[\x20-\x7e]*$"
 Key = Annotated[str | None, Header(alias="Idempotency-Key", max_length=200, pattern=r"^[!-~]+$")]
 
 
-@routes.get("/memories", responses=told(results.Page))
-def list_memories(
+@dataclass(frozen=True)
+class Listing:
+    """Which memories a client lists, and a *digest* of the question."""
+
+    arguments: dict[str, Any]
+    when: Any
+    digest: str
+
+
+def _asked(
     caller: Client,
     namespace: Annotated[Namespace | None, Query()] = None,
     subtree: Annotated[Flag, Query()] = False,
     where: Annotated[str | None, Query(description="a filter as JSON")] = None,
     state: Listed = "live",
     order: Order = "newest",
-    cursor: Annotated[str | None, Query(max_length=200)] = None,
-    limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 50,
     as_of: Annotated[Moment | None, Query()] = None,
-) -> Response:
-    """List memories; the pages of a listing show the moment of the first page."""
-    listing: dict[str, Any] = {
+) -> Listing:
+    arguments = {
         "namespace": caller.scope(namespace, subtree),
         "where": plain(_filter(where)),
         "state": state,
@@ -49,15 +55,33 @@ def list_memories(
     }
     text = repr((namespace, subtree, where, state, order, as_of, caller.token.namespaces))
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return Listing(arguments, moment(caller.store, as_of), digest)
+
+
+Asked = Annotated[Listing, Depends(_asked)]
+"""The arguments of a listing, as an argument of a route."""
+
+
+@routes.get("/memories", responses=told(results.Page))
+def list_memories(
+    caller: Client,
+    listing: Asked,
+    cursor: Annotated[str | None, Query(max_length=200)] = None,
+    limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 50,
+    offset: Annotated[int, Query(ge=0, le=2**53, description="not with a cursor")] = 0,
+) -> Response:
+    """List memories; the pages of a listing show the moment of the first page."""
     if cursor is not None:
-        seq, offset = _position(cursor, digest)
-        found = caller.store.as_of(seq).all(limit=limit + 1, offset=offset, **listing)
+        seq, offset = _position(cursor, listing.digest)
+        only_now = listing.arguments["state"] != "live"  # the past lists live memories
+        view = caller.store if only_now else caller.store.as_of(seq)
+        found = view.all(limit=limit + 1, offset=offset, **listing.arguments)
     else:
-        offset = 0
-        seq, found = _first_page(caller, limit + 1, moment(caller.store, as_of), listing)
+        page = {"limit": limit + 1, "offset": offset, **listing.arguments}
+        seq, found = _first_page(caller, listing.when, page)
     following = None
     if len(found) > limit:
-        following = replies.encode_cursor(seq, offset + limit, digest)
+        following = replies.encode_cursor(seq, offset + limit, listing.digest)
     body = {"items": dicts(found[:limit]), "next": following, "seq": seq}
     headers = {} if following is None else {"Link": f'<?cursor={following}>; rel="next"'}
     return Json(body, headers=headers)
@@ -218,16 +242,14 @@ def _position(cursor: str, digest: str) -> tuple[int, int]:
     return found[0], found[1]
 
 
-def _first_page(
-    caller: Caller, limit: int, when: Any, listing: dict[str, Any]
-) -> tuple[int, list[MemoryRecord]]:
+def _first_page(caller: Caller, when: Any, page: dict[str, Any]) -> tuple[int, list[MemoryRecord]]:
     """Return the last journal entry, and the page as of the entry."""
     seq = when if when is not None else last_entry(caller)
     if when is None:
-        found = caller.store.all(limit=limit, **listing)
+        found = caller.store.all(**page)
         if last_entry(caller) == seq:
             return seq, found
-    return seq, caller.store.as_of(seq).all(limit=limit, **listing)
+    return seq, caller.store.as_of(seq).all(**page)
 
 
 def last_entry(caller: Caller) -> int:

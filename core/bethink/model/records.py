@@ -160,7 +160,7 @@ RECORD_FIELDS: Final[Mapping[str, RecordField]] = {
         local=True,
     ),
     "content": RecordField(
-        checks.content, str, indexed=True, keyed=True, identity=True, local=True
+        checks.content, str, "text", indexed=True, keyed=True, identity=True, local=True
     ),
     "created_at": RecordField(checks.timestamp, _NUMBER, "time", given=False, local=True),
     "occurred_at": RecordField(_time, _NUMBER, "time", indexed=True, identity=True),

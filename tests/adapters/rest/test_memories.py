@@ -6,6 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from bethink import MemoryStore
 
 from .serving import ANN, Client, client_of
@@ -164,6 +166,42 @@ def test_pages_hold_each_memory_once_while_others_are_stored(
         number += 1
         reply = http.get("/v1/memories", params={"limit": 100, "cursor": page["next"]})
     assert sorted(seen) == sorted(f"memory {number}" for number in range(1_200))
+
+
+@pytest.mark.parametrize("state", ["superseded", "archived", "forgotten"])
+def test_hidden_memories_come_on_pages(client: Client, store: MemoryStore, state: str) -> None:
+    http = client()
+    old = store.store_many(["one", "two", "three"])
+    if state == "superseded":
+        for each in old:
+            store.store(f"new {each.content}", supersedes=each.id)
+    else:
+        (store.archive if state == "archived" else store.forget)([each.id for each in old])
+    query: dict[str, Any] = {"state": state, "order": "oldest", "limit": 2}
+    first = http.get("/v1/memories", params=query).json()
+    second = http.get("/v1/memories", params={**query, "cursor": first["next"]}).json()
+    found = [each["content"] for each in (*first["items"], *second["items"])]
+    assert (found, second["next"]) == (["one", "two", "three"], None)
+
+
+def test_a_listing_begins_at_an_offset(client: Client, store: MemoryStore) -> None:
+    http = client()
+    store.store_many(["one", "two", "three", "four"])
+    page = http.get("/v1/memories?order=oldest&limit=2&offset=1").json()
+    assert [each["content"] for each in page["items"]] == ["two", "three"]
+    following = {"order": "oldest", "limit": 2, "cursor": page["next"]}
+    [last] = http.get("/v1/memories", params=following).json()["items"]
+    assert last["content"] == "four"
+
+
+def test_a_listing_filters_by_a_part_of_the_text(client: Client, store: MemoryStore) -> None:
+    http = client()
+    store.store_many(["The ferry leaves at six", "The bus waits"])
+    where = '{"content": {"$contains_any": ["Ferry", "ferry"]}}'
+    for query in ("", "&as_of=%232"):
+        [found] = http.get(f"/v1/memories?where={where}{query}").json()["items"]
+        assert found["content"] == "The ferry leaves at six"
+    assert http.get(f"/v1/count?where={where}").json() == {"count": 1}
 
 
 def test_cursor_of_a_different_listing_is_not_found(client: Client, store: MemoryStore) -> None:

@@ -124,7 +124,7 @@ def test_a_filter_holds_back_what_it_does_not_say(where: Any) -> None:
         [],
         "category",
         {"colour": "red"},
-        {"content": "x"},
+        {"contents": "x"},
         {"": 1},
         {"metadata": 1},
         {"metadata.": 1},

@@ -1,0 +1,56 @@
+"""The lists once more as lines of JSON: the address of the list with the ending ``.jsonl``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from functools import wraps
+from typing import Any, Final
+
+from starlette.responses import Response, StreamingResponse
+
+from . import desk, history, searching
+from .caller import Client
+from .memories import Asked
+from .routing import router
+
+MEDIA_TYPE: Final = "application/jsonl"
+_TOLD: Final[dict[int | str, Any]] = {
+    200: {"content": {MEDIA_TYPE: {"schema": {"type": "string"}}}},
+}
+routes = router("lines")
+
+
+@routes.get("/memories.jsonl", response_class=StreamingResponse, responses=_TOLD)
+def memories_as_lines(caller: Client, listing: Asked) -> Response:
+    """Stream all memories that ``/memories`` lists on pages."""
+    view = caller.store if listing.when is None else caller.store.as_of(listing.when)
+    return _stream(each.to_dict() for each in view.all(**listing.arguments))
+
+
+def _add(path: str, list_items: Callable[..., Any]) -> None:
+    """Offer the items of the list at *path*, which *list_items* answers, as lines."""
+
+    @wraps(list_items)  # with the arguments of the list
+    def answer(*args: Any, **named: Any) -> Response:
+        return _stream(json.loads(list_items(*args, **named).body)["items"])
+
+    answer.__doc__ = f"Stream the items of ``{path}``."
+    name = f"{path[1:]}_as_lines"
+    routes.get(f"{path}.jsonl", name=name, response_class=StreamingResponse, responses=_TOLD)(
+        answer
+    )
+
+
+def _stream(items: Iterable[Any]) -> Response:
+    return StreamingResponse(_encoded(items), media_type=MEDIA_TYPE)
+
+
+def _encoded(items: Iterable[Any]) -> Iterator[str]:
+    for each in items:
+        yield json.dumps(each, allow_nan=False, separators=(",", ":")) + "\n"
+
+
+_add("/conflicts", searching.conflicts)
+_add("/log", history.log)
+_add("/tasks", desk.list_tasks)
