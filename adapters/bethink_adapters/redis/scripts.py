@@ -59,8 +59,14 @@ class Server:
     def __init__(self, client: Client, wait: int = 0, wait_seconds: float = 1.0) -> None:
         self.client = checked_client(client)
         self._wait = integer("wait", wait, 0)
-        # WAIT takes milliseconds, and 0 waits for ever.
-        self._milliseconds = int(number("wait_seconds", wait_seconds, 0.001, _MAX_WAIT) * 1000)
+        seconds = number("wait_seconds", wait_seconds, 0.001, _MAX_WAIT)
+        timeout = client.get_connection_kwargs().get("socket_timeout")
+        if self._wait and timeout is not None and seconds >= timeout:
+            # The client would give up before the server answers, and might write again.
+            raise ValidationError(
+                f"wait_seconds must be less than the client's socket_timeout, {timeout:g} s"
+            )
+        self._milliseconds = int(seconds * 1000)  # at least 1: WAIT takes 0 for no end
 
     def read(self, script: Script, keys: Sequence[bytes], *args: bytes | float) -> Any:
         """Return the result of *script*, with texts as bytes."""

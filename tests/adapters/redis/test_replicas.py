@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 from redis.sentinel import Sentinel
 
-from bethink import StorageError
+from bethink import StorageError, ValidationError
 from bethink.testing.contracts import KeyedMemoryContract, MessageLogContract
 from bethink_adapters.redis import NotReplicatedError, RedisKeyedMemory, RedisMessageLog
 
@@ -35,12 +36,12 @@ class Waiting:
 class TestWaitingMemory(Waiting, KeyedMemoryContract):
     @staticmethod
     def kind(place: Any, **options: Any) -> RedisKeyedMemory:
-        return RedisKeyedMemory(place, wait=1, wait_seconds=5.0, **options)
+        return RedisKeyedMemory(place, wait=1, wait_seconds=4.0, **options)
 
 
 class WaitingLog(RedisMessageLog):
     def __init__(self, client: Any, session: str, **options: Any) -> None:
-        super().__init__(client, session, wait=1, wait_seconds=5.0, **options)
+        super().__init__(client, session, wait=1, wait_seconds=4.0, **options)
 
 
 class TestWaitingLog(Waiting, MessageLogContract):
@@ -100,6 +101,15 @@ def test_a_replica_that_stands_still_confirms_nothing(pair: list[RedisServer]) -
     with replica.frozen(), pytest.raises(NotReplicatedError, match="0 of 1"):
         RedisKeyedMemory(primary.client, wait=1, wait_seconds=0.1).remember("k", 1)
     until(lambda: RedisKeyedMemory(replica.client).recall("k") == 1)
+
+
+def test_the_client_waits_longer_than_the_server() -> None:
+    with Redis(port=1, socket_timeout=2.0) as client:
+        RedisKeyedMemory(client, wait_seconds=2.0)
+        RedisKeyedMemory(client, wait=1, wait_seconds=1.9)
+        for make in (RedisKeyedMemory, partial(RedisMessageLog, session="s1")):
+            with pytest.raises(ValidationError, match="less than the client's socket_timeout, 2 s"):
+                make(client, wait=1, wait_seconds=2.0)
 
 
 def test_an_error_of_the_server_is_a_storage_error(pair: list[RedisServer]) -> None:
@@ -178,7 +188,7 @@ def test_memories_are_spread_over_a_cluster_and_each_is_in_one_slot(
 def test_a_slot_that_moves_takes_its_memory_along(
     cluster: Any, nodes: list[RedisServer], wait: int
 ) -> None:
-    memory = RedisKeyedMemory(cluster, namespace=f"moving/{wait}", wait=wait, wait_seconds=5.0)
+    memory = RedisKeyedMemory(cluster, namespace=f"moving/{wait}", wait=wait, wait_seconds=4.0)
     memory.remember("k", 1)
     slot = cluster.keyslot(memory._keys[0])
     source = next(server for server in nodes[:3] if keys_in_slot(server, slot))
