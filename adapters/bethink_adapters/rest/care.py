@@ -1,4 +1,4 @@
-"""The operations on the file: stats, summary, namespaces, verify, repair; and on the server's health."""
+"""The operations on the file, such as stats, verify and repair; and on the server's health."""
 
 from __future__ import annotations
 
