@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 
 import pytest
 from hypothesis import settings
@@ -12,6 +13,8 @@ from bethink import MemoryStore
 
 # The frameworks' own tests run from copies of this folder; see tox.ini.
 collect_ignore = ["upstream"]
+NEEDED = {"adapters/redis": "redis", "adapters/web": "playwright"}
+collect_ignore += [folder for folder, module in NEEDED.items() if find_spec(module) is None]
 
 FRAMEWORKS = ("numpy", "langchain-core", "langgraph", "crewai", "autogen-agentchat")
 
