@@ -80,6 +80,7 @@ def test_forgetting_a_choice_can_be_undone(page: Any, server: Served) -> None:
     page.keyboard.press("j")
     page.keyboard.press("x")
     page.get_by_role("button", name="Forget").click()
+    page.get_by_role("dialog").get_by_role("button", name="Forget").click()
     page.wait_for_selector("memories-view .empty")
     page.get_by_role("button", name="Undo").click()
     page.wait_for_selector("memories-view .rows li")

@@ -57,6 +57,7 @@ class App extends BethinkElement {
     return [
       ...visits.map((route) => ({ group: "View", key: `g ${route.key}`, label: route.title, run: () => go(href(route.path)) })),
       { key: "/", label: "Search", run: () => this.search() },
+      { key: "z", label: "Undo the last change", run: () => this.takeBack(this.messages.findLast((message) => message.undo)) },
       { key: "Ctrl+k", label: "Commands", run: () => this.querySelector("bethink-palette").open() },
       { key: "?", label: "This help", run: () => this.querySelector("dialog.help")?.showModal() },
     ];
@@ -117,6 +118,12 @@ class App extends BethinkElement {
     this.update();
   }
 
+  /** Undo what *message* tells. */
+  takeBack(message) {
+    message?.undo().catch(failed);
+    this.untell(message);
+  }
+
   draw() {
     const now = place()?.route;
     const scope = new URLSearchParams(location.search).get("ns");
@@ -133,7 +140,7 @@ class App extends BethinkElement {
       <main id="main" tabindex="-1">${this.view}</main>
       <div class="toasts">${each(this.messages, (message) => message.id, (message) => html`
         <div class="toast ${message.kind}" role=${message.kind === "error" ? "alert" : null}><span>${message.text}</span>
-          ${message.undo && html`<button @click=${() => { message.undo().catch(failed); this.untell(message); }}>Undo</button>`}</div>`)}</div>
+          ${message.undo && html`<button @click=${() => this.takeBack(message)}>Undo</button>`}</div>`)}</div>
       <dialog class="token" aria-label="Token"><form method="dialog" @submit=${(event) => this.enter(event)}>
         <h1>Enter a token</h1>
         <p class="soft">The server prints the path of the file of tokens at the start. <code>bethink serve --open</code> opens this page with a token.</p>

@@ -1,7 +1,6 @@
 // Short messages with an optional Undo, and the announcer that screen readers follow.
 
 import * as api from "./api.js";
-import { scope } from "./state.js";
 
 export const toasts = new EventTarget();
 
@@ -26,21 +25,20 @@ export function announce(text) {
   if (place) place.textContent = text;
 }
 
-/** The number of the last entry of the journal. */
+/** The number of the last entry of the journal, in whatever namespace. */
 async function lastEntry() {
-  const { items } = await api.get("/log", { ...scope(), limit: 1 });
+  const { items } = await api.get("/log", { limit: 1 });
   return items.length ? items[0].seq : 0;
 }
 
 /** Run *change*, then show *text* with an Undo of every entry that the change made to *ids*.
- * @template T @param {string | ((result: T) => string)} text @param {string[] | null} ids null: any memory
+ * @template T @param {string | ((result: T) => string)} text @param {string[]} ids
  * @param {() => Promise<T>} change @returns {Promise<T>} */
 export async function undoable(text, ids, change) {
   const since = await lastEntry();
   const result = await change();
   const { items } = await api.get("/log", { since, limit: 1000 });
-  const wanted = ids && new Set(ids);
-  const made = items.filter((entry) => !wanted || wanted.has(entry.id));
+  const made = items.filter((entry) => ids.includes(entry.id));
   const told = typeof text === "function" ? text(result) : text;
   toast(told, made.length ? { undo: () => undo(made.map((entry) => entry.seq)) } : {});
   announce(told);

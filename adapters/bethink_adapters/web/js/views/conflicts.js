@@ -32,7 +32,7 @@ class Conflicts extends View {
     if (!pair) return;
     const [kept, dropped] = side === "older" ? [pair.older, pair.newer] : [pair.newer, pair.older];
     const change = () => api.post("/resolve", { keep: kept.id, drop: [dropped.id] });
-    await undoable(`Kept the ${side} memory`, null, change).catch(failed);
+    await undoable(`Kept the ${side} memory`, [kept.id, dropped.id], change).catch(failed);
     await this.load();
   }
 
