@@ -11,7 +11,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 from redis.sentinel import Sentinel
 
-from .servers import RedisServer, clustered, free_port, replicated, serving, watched
+from .servers import RedisServer, clustered, free_port, replicated, serving, watching
 
 PLAIN: dict[str, dict[str, Any]] = {
     "bytes": {},
@@ -38,7 +38,7 @@ def pair() -> Iterator[list[RedisServer]]:
 @pytest.fixture(scope="session")
 def watcher(pair: list[RedisServer]) -> Iterator[RedisServer]:
     """Yield a sentinel of the pair."""
-    with watched(pair[0]) as sentinel:
+    with watching(pair[0]) as sentinel:
         yield sentinel
 
 

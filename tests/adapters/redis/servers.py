@@ -20,7 +20,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import ConnectionError
 from redis.retry import Retry
 
-_MAX_SECONDS = 30.0
+_MAX_SECONDS = 60.0
 
 
 def program() -> str:
@@ -54,17 +54,21 @@ def free_port() -> int:
 
 
 class RedisServer:
-    """A server process with *settings*; ``kill`` and ``start`` again keep folder and port."""
+    """A server process with *settings*; ``kill`` and ``start`` again keep folder and port.
 
-    def __init__(self, *settings: str, sentinel_of: int | None = None) -> None:
+    *watched*, the port of a primary and milliseconds, makes the server a sentinel.
+    """
+
+    def __init__(self, *settings: str, watched: tuple[int, int] | None = None) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="redis"))
         self.port = free_port()
         self._command = [program()]
-        if sentinel_of is not None:
+        if watched is not None:
+            port, milliseconds = watched
             configuration = self.folder / "sentinel.conf"
             configuration.write_text(
-                f"sentinel monitor primary 127.0.0.1 {sentinel_of} 1\n"
-                "sentinel down-after-milliseconds primary 500\n"
+                f"sentinel monitor primary 127.0.0.1 {port} 1\n"
+                f"sentinel down-after-milliseconds primary {milliseconds}\n"
                 "sentinel failover-timeout primary 3000\n"
             )
             self._command += [str(configuration), "--sentinel"]
@@ -113,9 +117,9 @@ class RedisServer:
 
 
 @contextmanager
-def serving(*settings: str, sentinel_of: int | None = None) -> Iterator[RedisServer]:
+def serving(*settings: str, watched: tuple[int, int] | None = None) -> Iterator[RedisServer]:
     """Yield a new, empty server, and end the server."""
-    server = RedisServer(*settings, sentinel_of=sentinel_of)
+    server = RedisServer(*settings, watched=watched)
     try:
         yield server
     finally:
@@ -143,9 +147,12 @@ def is_connected(replica: Any) -> bool:
 
 
 @contextmanager
-def watched(primary: RedisServer) -> Iterator[RedisServer]:
-    """Yield a sentinel that knows *primary* and the replica."""
-    with serving(sentinel_of=primary.port) as sentinel:
+def watching(primary: RedisServer, milliseconds: int = 60_000) -> Iterator[RedisServer]:
+    """Yield a sentinel that knows *primary* and the replica.
+
+    After *milliseconds* of silence the sentinel takes the primary for dead.
+    """
+    with serving(watched=(primary.port, milliseconds)) as sentinel:
         asked = sentinel.client
         until(lambda: asked.sentinel_master("primary")["num-slaves"] >= 1)
         yield sentinel
@@ -155,7 +162,7 @@ def watched(primary: RedisServer) -> Iterator[RedisServer]:
 def clustered(primaries: int) -> Iterator[list[RedisServer]]:
     """Yield *primaries* with equal shares of the slots, then a replica of each."""
     with ExitStack() as stack:
-        enabled = ["--cluster-enabled", "yes", "--cluster-node-timeout", "2000"]
+        enabled = ["--cluster-enabled", "yes", "--cluster-node-timeout", "15000"]
         enabled += ["--repl-diskless-sync-delay", "0"]
         servers = [stack.enter_context(serving(*enabled)) for _ in range(2 * primaries)]
         bounds = [16_384 * number // primaries for number in range(primaries + 1)]
