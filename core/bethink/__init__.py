@@ -12,13 +12,14 @@ _NAMES_BY_MODULE = {
     "aio": "AsyncFiles AsyncKeyedMemory AsyncMemoryStore AsyncPast AsyncVectorMemory",
     "embedders": "CallableEmbedder Embedder HashEmbedder StaticEmbedder",
     "errors": (
-        "ArgumentError BethinkError CorruptStoreError DimensionError EmbedderError "
+        "ArgumentError BethinkError CompactedError CorruptStoreError DimensionError EmbedderError "
         "EmbedderMismatchError HoleError IntegrityKeyError IsAFolderError LineRangeError "
         "MissingExtraError "
         "NotABethinkFileError NotAnchoredError NotFoundError OccurrenceError PathTakenError "
         "RateLimitError SchemaTooNewError ScreenedError SimilarMemoryError SourceError "
         "StorageError StoreBusyError StoreClosedError TamperedError ValidationError"
     ),
+    "features.compaction": "Compaction",
     "features.duplicates": "Consolidated",
     "features.files": "FileEntry Files",
     "features.links": "Relation",

@@ -11,6 +11,7 @@ from .embedders import HashEmbedder as HashEmbedder
 from .embedders import StaticEmbedder as StaticEmbedder
 from .errors import ArgumentError as ArgumentError
 from .errors import BethinkError as BethinkError
+from .errors import CompactedError as CompactedError
 from .errors import CorruptStoreError as CorruptStoreError
 from .errors import DimensionError as DimensionError
 from .errors import EmbedderError as EmbedderError
@@ -35,6 +36,7 @@ from .errors import StoreBusyError as StoreBusyError
 from .errors import StoreClosedError as StoreClosedError
 from .errors import TamperedError as TamperedError
 from .errors import ValidationError as ValidationError
+from .features.compaction import Compaction as Compaction
 from .features.duplicates import Consolidated as Consolidated
 from .features.files import FileEntry as FileEntry
 from .features.files import Files as Files

@@ -157,6 +157,7 @@ class AsyncMemoryStore(_AsyncView):
     resolve = _async_write(MemoryStore.resolve)
     consolidate = _async_write(MemoryStore.consolidate)
     roll_up = _async_write(MemoryStore.roll_up)
+    compact = _async_write(MemoryStore.compact)
     relate = _async_write(MemoryStore.relate)
     unrelate = _async_write(MemoryStore.unrelate)
     recall = _async_read(MemoryStore.recall)

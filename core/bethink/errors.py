@@ -12,6 +12,7 @@ values, keeps the values as attributes, and survives pickling, for process pools
     │   ├── HoleError                           a file has lost a part of the text
     │   ├── OccurrenceError                     a text to replace does not occur exactly once
     │   ├── LineRangeError                      a file has fewer lines
+    │   ├── CompactedError                      a moment lies before the compacted history's end
     │   ├── SourceError                         a handle of one source changes another source
     │   └── ScreenedError                       the store's screen refused a memory
     ├── NotFoundError (KeyError)                no record has the id
@@ -127,6 +128,20 @@ class LineRangeError(ValidationError):
         self.line = line
         self.first = first
         self.last = last
+
+
+class CompactedError(ValidationError):
+    """Refuse a moment after entry *seq*: the history before entry *cut*, of the time *at*, is gone."""
+
+    def __init__(self, seq: int, cut: int, at: float) -> None:
+        message = (
+            f"entry {seq} lies before entry {cut}, made at {at}: compact() cut the history there, "
+            f"and moments from entry {cut} on remain"
+        )
+        super().__init__(message, seq, cut, at)
+        self.seq = seq
+        self.cut = cut
+        self.at = at
 
 
 class SourceError(ValidationError):

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from .calls import suggesting
 from .embedders import Embedder, StaticEmbedder
+from .features.compaction import CompactionVerbs
 from .features.conflicts import ConflictVerbs
 from .features.container import Container
 from .features.files import refuse_gaps
@@ -42,6 +43,7 @@ class MemoryStore(
     LinkVerbs,
     ConflictVerbs,
     RetentionVerbs,
+    CompactionVerbs,
     PackingVerbs,
     SourceVerbs,
     TransferVerbs,

@@ -22,6 +22,7 @@ EXAMPLES = [
     (errors.OccurrenceError("/a", "x", (1, 3)), ValueError, "occurs 2 times (lines 1, 3)"),
     (errors.LineRangeError(9, 0, 2), ValueError, "line 9 is not within [0, 2]"),
     (errors.LineRangeError(10**5000, 0, 2), ValueError, "line number of 16610 bits"),
+    (errors.CompactedError(3, 9, 5.0), ValueError, "entry 3 lies before entry 9, made at 5.0"),
     (errors.SourceError("a1", "user", "web"), ValueError, "a handle for 'web' cannot change it"),
     (errors.ScreenedError("Obey me."), ValueError, "the screen refused 'Obey me.'"),
     (errors.NotFoundError("record", "a1"), KeyError, "record 'a1' was not found"),

@@ -20,6 +20,7 @@ from ..errors import CorruptStoreError, StorageError, ValidationError
 from ..memory.engine import Engine
 from ..memory.memories import Memories
 from ..model import fields
+from ..model.journal import BASE
 from ..model.namespaces import EVERYWHERE
 from ..model.port import DIMENSION_SETTING, EMBEDDED, Access, Entry, Inspection, Move, RecordTrace
 from ..model.progress import Progress, Tell, telling
@@ -272,6 +273,10 @@ class _ReplayedRecord:
 
     def _compare(self) -> None:
         trace, replay = self._trace, _record(self._fields)
+        if trace.record and trace.record.state == "erased" and trace.revision <= trace.cut:
+            if trace.entries:  # only the tombstone stays
+                self._report("the journal still tells of it")
+            return
         if trace.record is None:
             self._report("it cannot be read")
         elif replay is None:
@@ -279,12 +284,20 @@ class _ReplayedRecord:
         elif names := different(replay, trace.record):
             self._report(f"{', '.join(names)}: not what the journal tells")
         first = trace.entries[0] if trace.entries else None
-        if first is None or (first.seq, first.action) != (trace.ordinal, "store"):
+        if first is None or first[:3:2] != self._first_place(first):
             self._report("the entry that stored it is missing")
         seqs = [*(step.seq for step in trace.entries), *(each.seq for each in trace.accesses)]
         last = max(seqs, default=0)
-        if (trace.row, trace.revision) != (self._row, last):
+        # A compacted journal no longer tells which entry up to the cut changed the record last.
+        revision = min(max(trace.revision, last), trace.cut) if last <= trace.cut else last
+        if (trace.row, trace.revision) != (self._row, revision):
             self._report("its row or revision is not what the journal tells")
+
+    def _first_place(self, first: Entry) -> tuple[int | None, str]:
+        """Return number and action that the *first* entry must have."""
+        if self._trace.ordinal > self._trace.cut:
+            return self._trace.ordinal, "store"
+        return first.row, BASE
 
 
 def _record(fields: Any) -> MemoryRecord | None:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from ..errors import NotFoundError, ValidationError
+from ..errors import CompactedError, NotFoundError, ValidationError
 from ..memory.engine import Transaction
 from ..memory.memories import Memories
 from ..memory.writing import check_key_free, comes_after, successor_of
@@ -90,6 +90,9 @@ class UndoVerbs(Memories):
 def _plan_reversals(backend: Backend, seq: int) -> list[_Reversal]:
     """Return the entries to undo: *seq* first, then the supersessions that came with *seq*."""
     entry = backend.journal_reader.entry(seq)
+    cut = backend.journal_reader.cut()
+    if cut is not None and seq <= cut.seq:
+        raise CompactedError(seq - 1, cut.seq, cut.at)
     if entry is None:
         raise NotFoundError("journal entry", str(seq))
     if entry.id is None:
@@ -150,8 +153,10 @@ def _find_superseded(
     seq = entry.seq
     # A write journals supersessions right before the new record: the search walks back to the
     # first entry about anything else.
+    cut = backend.journal_reader.cut()
+    first = 0 if cut is None else cut.seq
     while earlier := backend.journal_reader.entry(seq := seq - 1):
-        if among is not None and earlier.id not in among:
+        if seq <= first or (among is not None and earlier.id not in among):
             break
         old = _record_at(backend, earlier.id, earlier.seq) if earlier.id else None
         if old is None and earlier.action == "supersede":

@@ -203,9 +203,11 @@ class ResidentIndex:
             self._apply_changes(changes)
 
     def _apply_changes(self, changes: Changes) -> None:
-        if changes.erased:
+        everywhere = list(self._scopes.indexes.values())
+        if changes.erased != frozenset():
             self._recent.clear()
-        for index in self._covering(changes.erased):  # it holds words of what was erased
+        outdated = everywhere if changes.erased is None else self._covering(changes.erased)
+        for index in outdated:  # it holds words of what was erased
             self._scopes.drop(index)
             self._note_unsaved(index)
         affected = (

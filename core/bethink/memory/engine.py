@@ -29,7 +29,7 @@ from ..model.arrays import Matrix, Vector
 from ..model.fields import identifier, integer, number
 from ..model.filters import Filter, sees_accesses
 from ..model.ids import IdFactory
-from ..model.port import DIMENSION_SETTING, EMBEDDED, Backend, Changes, Row, Writer
+from ..model.port import DIMENSION_SETTING, EMBEDDED, Backend, Changes, Compacted, Row, Writer
 from ..model.progress import STEP, Tell
 from ..model.records import RECORD_FIELDS, MemoryRecord, Snapshot, State, embedded_text
 
@@ -175,6 +175,12 @@ class Transaction:
         self.writer.snapshot(name, self.now)
         self.writer.journal("snapshot", self.now, None, None, None, {"name": name})
         return taken
+
+    def compact(self, until: int) -> Compacted:
+        """Cut the journal after entry *until*."""
+        done = self.writer.compact(until, self.now)
+        self.erased |= done.namespaces
+        return done
 
     def changes(self) -> Changes:
         """Return the changes for the index."""

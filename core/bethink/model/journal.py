@@ -23,6 +23,11 @@ So a past record is found without reading all earlier entries.
 START: Final = bytes(32)
 """The link before the first entry."""
 
+BASE: Final = "base"
+"""The action of an entry that holds a record as of the cut of a compacted journal."""
+
+SALT_BYTES: Final = 16
+
 _TYPES: Final[Mapping[str, Any]] = {
     **{name: each.types for name, each in RECORD_FIELDS.items()},
     **dict.fromkeys(("merged", "rows"), list),

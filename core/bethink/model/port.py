@@ -54,7 +54,7 @@ class Changes:
 
     ``rows`` are all changed rows; live rows come with data in ``live``. ``namespaces`` are the
     changed namespaces, None if unknown. ``erased`` are the namespaces that an erased record was
-    ever in: everything made from the texts must be made again.
+    ever in: everything made from the texts must be made again; None stands for all namespaces.
     """
 
     base: int
@@ -62,7 +62,7 @@ class Changes:
     rows: frozenset[int]
     live: tuple[Row, ...]
     namespaces: frozenset[str] | None = None
-    erased: frozenset[str] = frozenset()
+    erased: frozenset[str] | None = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +96,14 @@ class IndexData:
     live_rows: Mapping[str, frozenset[int]]
     unindexed: tuple[Row, ...]
     changed: tuple[Row, ...]
+
+
+class Compacted(NamedTuple):
+    """The numbers of removed entries and records, and the namespaces that lost saved segments."""
+
+    entries: int
+    records: int
+    namespaces: frozenset[str]
 
 
 class Writer(Protocol):
@@ -206,6 +214,14 @@ class Writer(Protocol):
 
     def touch(self, accesses: Mapping[str, tuple[int, float]]) -> list[int]:
         """Add accesses ``{id: (count, time of the last)}`` to live records; return the rows."""
+
+    def compact(self, until: int, at: float) -> Compacted:
+        """Cut the journal after entry *until*: earlier history goes, the state there stays.
+
+        *until* lies after the last cut and before the last entry, and no snapshot names *until*.
+        Moments from *until* on stay as before. Superseded and forgotten records that did not change
+        since go, unless a link holds; so do earlier snapshots. ``Backend.scrub`` removes the bytes.
+        """
 
     def linked(self, source: str, kind: str, target: str) -> bool:
         """Tell whether the link holds."""
@@ -473,17 +489,31 @@ class Link:
     at: float
 
 
+class Cut(NamedTuple):
+    """The first moment that a compacted journal knows: after entry *seq*, made at the time *at*."""
+
+    seq: int
+    at: float
+
+
 class FullScan(Protocol):
     """All data of a backend at one moment, read piece by piece while writers go on."""
 
     def head(self) -> int:
         """Return the last journal position."""
 
+    def cut(self) -> Cut | None:
+        """Return the end of the compacted history, None for a whole journal."""
+
     def records(self) -> Iterator[Row]:
         """Yield every record, in any state, in order of insertion."""
 
     def entries(self) -> Iterator[tuple[Entry, Mapping[str, Vector]]]:
-        """Yield the journal, oldest first, with the remaining named vectors of each entry."""
+        """Yield the journal, oldest first, with the remaining named vectors of each entry.
+
+        A compacted journal begins with the storing of each record as of the cut, in order of
+        insertion, and the links of the cut. The entries of compacting are left out.
+        """
 
     def snapshots(self) -> list[Snapshot]:
         """Return all snapshots, oldest first."""
@@ -503,6 +533,9 @@ class JournalReader(Protocol):
 
     def erased(self, since: int) -> bool:
         """Tell whether anything was erased by an entry after *since*."""
+
+    def cut(self) -> Cut | None:
+        """Return the end of the compacted history, None for a whole journal."""
 
     def current(self, ids: Sequence[str]) -> list[Current]:
         """Return the existing records among *ids*, in any state."""
@@ -569,12 +602,16 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class RecordTrace:
-    """A record, None if unreadable, and the record's journal entries, oldest first."""
+    """A record, None if unreadable, and the record's journal entries, oldest first.
+
+    ``cut`` is the position up to which the journal is compacted, else 0.
+    """
 
     id: str
     row: int
     ordinal: int
     revision: int
+    cut: int
     record: MemoryRecord | None
     entries: tuple[Entry, ...]
     accesses: tuple[Access, ...]

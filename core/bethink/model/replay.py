@@ -45,7 +45,7 @@ def records_at(
     """
     born = [each for each in records if each.ordinal <= seq]
     histories = journal_reader.histories([each for each in born if each.revision > seq], seq)
-    past = {history.current.ordinal: _replay(history) for history in histories}
+    past = {history.current.ordinal: past_record(history) for history in histories}
     found = (each if each.revision <= seq else past[each.ordinal] for each in born)
     return [each for each in found if each is not None]
 
@@ -69,7 +69,7 @@ def record_of(fields: Mapping[str, Any]) -> MemoryRecord:
         raise CorruptStoreError(None, "the journal does not tell all of a record") from error
 
 
-def _replay(history: RecordHistory) -> PastRecord | None:
+def past_record(history: RecordHistory) -> PastRecord | None:
     """Return the past record of *history*, None if a part has been erased."""
     fields: dict[str, Any] = {}
     changed_by = dict.fromkeys(_ACCESSES, 0)  # the last entry that changed the field

@@ -46,6 +46,7 @@ def returned() -> Iterator[Any]:
         yield from (*store.conflicts(), *store.outcomes(tea.id), *store.consolidate())
         yield from (store.verify(), problem, store.repair(), *files.list(), *memory.recent(1))
         yield bethink.ScoredRecord(bethink.MemoryItem("step", 3), 0.5)
+        yield store.compact(keep=0)
         with MemoryStore() as other:
             yield other.merge_from(store)
 

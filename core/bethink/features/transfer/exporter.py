@@ -6,7 +6,7 @@ import os
 from array import array
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
@@ -71,17 +71,21 @@ class _Selection:
         self._everything = everything
         self._ids: set[str] | None = None
         self._kept = array("q")
+        self._cut = everything.cut()
         self.count, self.length = 0, everything.head()
         if scope is EVERYWHERE and where is None:
             self.count = sum(1 for _ in everything.records())
-            return
-        self._ids = {
-            row.record.id
-            for row in everything.records()
-            if covers(scope, row.record.namespace) and matches(where, row.record)
-        }
+            if self._cut is None:
+                return
+        else:
+            self._ids = {
+                row.record.id
+                for row in everything.records()
+                if covers(scope, row.record.namespace) and matches(where, row.record)
+            }
+            self.count = len(self._ids)
         self._kept.extend(entry.seq for entry, _ in everything.entries() if self._about(entry))
-        self.count, self.length = len(self._ids), len(self._kept)
+        self.length = len(self._kept)
 
     def records(self) -> Iterator[str]:
         """Yield the lines of the records, in order of insertion."""
@@ -98,6 +102,11 @@ class _Selection:
                 yield entry_line(kept, vectors)
         yield from _taken_before(snapshots, self._everything.head() + 1)
 
+    def _has_target(self, changes: Mapping[str, Any] | None) -> bool:
+        if self._ids is None:
+            return True
+        return changes is not None and changes["target"] in self._ids
+
     def _about(self, entry: Entry) -> Entry | None:
         """Return the part of *entry* about the chosen records."""
         changes = entry.changes
@@ -108,13 +117,16 @@ class _Selection:
             if self._ids is not None:
                 accesses = {id: told for id, told in accesses.items() if id in self._ids}
             return entry._replace(changes={"accesses": accesses}) if accesses else None
-        if self._ids is None:
+        if self._ids is None and self._cut is None:
             return entry
-        if entry.id not in self._ids:
+        if self._ids is not None and entry.id not in self._ids:
             return None
-        if entry.action in LINK_ACTIONS and (changes is None or changes["target"] not in self._ids):
+        if entry.action in LINK_ACTIONS and not self._has_target(changes):
             return None  # the other end is left out, or erased
         if changes and "undoes" in changes:
+            if self._cut is not None and changes["undoes"] <= self._cut.seq:
+                left = {name: changes[name] for name in changes if name != "undoes"}
+                return entry._replace(changes=left)
             undone = bisect_right(self._kept, changes["undoes"])
             return entry._replace(changes={**changes, "undoes": undone})
         return entry

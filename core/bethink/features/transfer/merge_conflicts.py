@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 from ...memory.engine import Transaction
+from ...model.journal import BASE
 from ...model.port import Backend
 from ...model.records import MemoryRecord
 from ..duplicates import are_interchangeable
@@ -26,6 +27,10 @@ def last_changed_at(backend: Backend, record: MemoryRecord) -> float:
     for entry in backend.log(_MAX_ENTRIES, record.id, None, 0):  # newest first
         if entry.action == "store":
             break
+        if entry.action == BASE:  # the time of a change before the cut is known no better
+            changed = entry.changes["updated_at"] if entry.changes else record.occurred_at
+            is_new = changed == record.created_at
+            return record.occurred_at if is_new else max(record.occurred_at, changed)
         if not _TEXT_FIELDS.isdisjoint(entry.changes):
             return max(record.occurred_at, entry.at)
     return record.occurred_at

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Final, TypeAlias
 
-from ...errors import NotFoundError, ValidationError
+from ...errors import CompactedError, NotFoundError, ValidationError
 from ...index import ResidentIndex
 from ...model import fields
 from ...model.records import LogEntry, Snapshot
@@ -49,6 +49,13 @@ class Moments:
 
     def find(self, when: When) -> Moment:
         """Return the moment of *when*; raise ``NotFoundError`` for an unknown snapshot."""
+        moment = self._find(when)
+        cut = self._engine.backend.journal_reader.cut()
+        if cut is not None and moment.seq < cut.seq:
+            raise CompactedError(moment.seq, cut.seq, cut.at)
+        return moment
+
+    def _find(self, when: When) -> Moment:
         self._engine.check_open()
         backend = self._engine.backend
         if isinstance(when, Snapshot | LogEntry):
@@ -67,7 +74,9 @@ class Moments:
                     f"the journal ends at entry {head}; {fields.describe(when)} is none of its "
                     "entries (a time is given as a float, a datetime or an ISO text)"
                 )
-            entry = backend.journal_reader.entry(when)
+            entry = backend.journal_reader.cut() if when else None
+            if entry is None or entry.seq != when:
+                entry = backend.journal_reader.entry(when)
             return Moment(when, 0.0 if entry is None else entry.at)
         elif not isinstance(when, float | datetime):
             raise ValidationError(
@@ -86,7 +95,8 @@ class Moments:
         backend = self._engine.backend
         if not 1 <= time <= backend.head() or not time.is_integer():
             return False
-        first = backend.journal_reader.entry(1)
+        cut = backend.journal_reader.cut()
+        first = cut or backend.journal_reader.entry(1)
         return first is not None and time < first.at
 
     def engine(self, moment: Moment) -> Engine:

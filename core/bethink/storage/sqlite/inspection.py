@@ -28,6 +28,7 @@ from .authenticator import (
     KeyedAuthenticator,
     parse_code,
 )
+from .cut import CUT, CUT_SQL, changed_sum, read_cut
 from .keyed_file import KeyedFile
 from .opening import translate_errors
 from .rows import COLUMNS, ENTRY_COLUMNS, STAGED, from_json, read_setting, to_changes, to_record
@@ -42,7 +43,8 @@ _TOUCHES: Final = (  # sorted once: a read of each record's touches would read e
     "CROSS JOIN records ON records.id = told.key WHERE action = 'touch' ORDER BY 1, 2"
 )
 _ENTRIES_OF_RECORD: Final = (
-    f"SELECT {ENTRY_COLUMNS} FROM journal WHERE seq = :ordinal AND id = :id UNION ALL "
+    f"SELECT {ENTRY_COLUMNS} FROM journal WHERE seq = :ordinal AND id = :id AND action = 'store' "
+    "UNION ALL "
     f"SELECT {ENTRY_COLUMNS} FROM journal "
     "WHERE id = :id AND action <> 'store' AND row IS NOT NULL ORDER BY seq"
 )
@@ -117,7 +119,8 @@ class SQLiteInspection:
 
     def damage(self, dimension: Callable[[], int | None] = lambda: None) -> Iterator[Problem]:
         vectors = partial(self._vectors, dimension)
-        for part in (self._file, self._journal, self._snapshots, self._segments, vectors):
+        parts = (self._file, self._journal, self._bases, self._snapshots, self._segments, vectors)
+        for part in parts:
             yield from self._try(part)
         for query in filter(str.strip, _CHECKS.split(";\n")):
             yield from self._try(partial(self._query, query))
@@ -141,13 +144,18 @@ class SQLiteInspection:
 
     def _journal(self) -> Iterator[Problem]:
         (erased,) = self._one("SELECT max(seq) FROM journal WHERE action = 'erase'")
-        previous, last, before, stored, clock_steps = START, 0, -math.inf, 0, set[int]()
+        cut, clock_steps = read_cut(self._connection), set[int]()
+        previous, last, stored = bytes.fromhex(cut.link), cut.seq, cut.records
+        before = cut.at if cut.seq else -math.inf
         entries = self._connection.execute(
-            f"SELECT {ENTRY}, salt, changes, code FROM journal ORDER BY seq"
+            f"SELECT {ENTRY}, salt, changes, code FROM journal WHERE seq > ? ORDER BY seq",
+            (cut.seq,),
         )
         for *columns, link, salt, changes, code in self._counted(entries):
             seq, at, action, *_, row, digested = columns
             stored += action == "store"
+            if action == "compact":
+                stored = (_read_changes(changes)[0] or {}).get("left", stored)
             is_gone = changes is None and row is None and not (erased and seq < erased)
             for is_wrong, what in (
                 (seq != last + 1, f"it follows entry {last}"),
@@ -165,6 +173,34 @@ class SQLiteInspection:
         noted = self._connection.execute("SELECT seq FROM clock_steps").fetchall()
         for seq in sorted(clock_steps.symmetric_difference(seq for (seq,) in noted)):
             yield Problem("journal", f"entry {seq}", "whether its clock went back is noted wrongly")
+
+    def _bases(self) -> Iterator[Problem]:
+        """Yield the damage of the entries up to the cut."""
+        cut, links = read_cut(self._connection), list[bytes]()
+        told = self._one(
+            "SELECT seq, changes FROM journal WHERE action = 'compact' ORDER BY seq DESC LIMIT 1"
+        )
+        if not cut.seq and told is None:
+            return
+        stated = _read_changes(told[1])[0] if told else None
+        if {name: (stated or {}).get(name) for name in cut.told()} != cut.told():
+            yield Problem("fact", CUT, "it is not what the journal tells")
+        entries = self._connection.execute(
+            f"SELECT {ENTRY}, salt, changes, code FROM journal WHERE seq <= ? ORDER BY seq",
+            (cut.seq,),
+        )
+        for *columns, link, salt, changes, code in entries:
+            seq, digested = columns[0], columns[-1]
+            links.append(link if isinstance(link, bytes) else b"")
+            for is_wrong, what in (
+                (_breaks_chain(columns, START, link), "it is not as it was when history was cut"),
+                (_is_altered(digested, salt, changes), "it tells what it did not tell"),
+                (self._is_forged([*columns, link], salt, changes, code, 0), _CHANGED),
+            ):
+                if is_wrong:
+                    yield Problem("journal", f"entry {seq}", what)
+        if changed_sum("0", [], links) != cut.bases:
+            yield Problem("journal", f"entries to {cut.seq}", "one is missing, or was changed")
 
     def _is_forged(
         self, columns: list[Any], salt: object, changes: object, code: object, stored: int
@@ -268,6 +304,7 @@ class SQLiteInspection:
             translate_errors(self._path),
             closing(self._connection.execute(_TOUCHES)) as touches,
         ):
+            cut = read_cut(self._connection).seq
             by_row = groupby(touches, key=itemgetter(0))
             touched, told = next(by_row, (None, iter(())))
             records = self._connection.execute(
@@ -289,6 +326,7 @@ class SQLiteInspection:
                     row,
                     ordinal,
                     revision,
+                    cut,
                     _read_record(values),
                     tuple(Entry._make((*each[:-1], *_read_changes(each[-1]))) for each in entries),
                     tuple(Access(s, n, last, journaled.get(s)) for s, n, last in accesses),
@@ -302,7 +340,9 @@ class SQLiteInspection:
         """Yield entries or records; tell how many of both have been yielded."""
         if self._tell is None:
             return iter(items)
-        sizes = "SELECT ifnull(max(seq), 0), (SELECT count(*) FROM records) FROM journal"
+        sizes = (
+            f"SELECT ifnull(max(seq), 0) - {CUT_SQL}, (SELECT count(*) FROM records) FROM journal"
+        )
         entries, records = self._one(sizes)
         return counted(items, self._tell, entries + records, entries if after_entries else 0)
 

@@ -15,11 +15,13 @@ from typing import Any, Final
 
 from ...errors import CorruptStoreError
 from ...model.arrays import Vector
+from ...model.journal import BASE, non_empty_fields
 from ...model.namespaces import Scope
-from ...model.port import Current, Entry, Link, RecordHistory, Row
+from ...model.port import Current, Cut, Entry, Link, RecordHistory, Row
 from ...model.records import LogEntry, Snapshot
 from .authenticator import Authenticator
 from .connection import Connections
+from .cut import CutMark, read_cut
 from .rows import JSON_LIST, RowTypes, read_head, read_lenient, read_snapshots, scope_sql, to_vector
 
 _BATCH_RECORDS: Final = 256  # between two batches other threads may use the connection
@@ -35,7 +37,14 @@ _FORMER_VECTOR: Final = (  # the vector stayed in the given row or in a later ro
     "SELECT row FROM journal WHERE id = (SELECT id FROM journal WHERE seq = :row) "
     "AND action <> 'store' AND seq > :row) LIMIT 1"
 )
-_NAMED_VECTORS: Final = "SELECT since, row, name FROM named_vectors ORDER BY since, name"
+_NAMED_VECTORS: Final = (
+    "SELECT since, row, name FROM named_vectors WHERE since > ? ORDER BY since, name"
+)
+_NAMED_SINCE: Final = (  # the vectors given by an entry, in the rows of the record
+    "SELECT row, name FROM named_vectors WHERE since = :seq AND row IN (SELECT :seq UNION ALL "
+    "SELECT row FROM journal WHERE id = :id AND action <> 'store' AND row IS NOT NULL) ORDER BY name"
+)
+_BASE_OF: Final = f"id = ? AND action <> 'store' AND action = '{BASE}'"
 _VECTOR_OF_ROW: Final = "SELECT vector FROM named_vectors WHERE row = ? AND name = ?"
 _CLOCK_STEPS: Final = "SELECT seq FROM clock_steps WHERE seq BETWEEN 2 AND ? ORDER BY seq"
 _TIME: Final = RowTypes(float)
@@ -57,16 +66,16 @@ class SQLiteJournalReader:
 
     def seq_at(self, time: float) -> int:
         with self._connections.reading() as connection:
-            end = read_head(connection)
+            end, cut = read_head(connection), read_cut(connection)
             # Between two steps back of the clock, times ascend and can be bisected.
             steps = [seq for (seq,) in connection.execute(_CLOCK_STEPS, (end,)).fetchall()]
-            for start in reversed([1, *steps]):
+            for start in reversed([cut.seq + 1, *steps]):
                 stretch = range(start, end + 1)
                 passed = bisect_right(stretch, time, key=lambda seq: _time_of(connection, seq))
                 if passed:
                     return stretch[passed - 1]
                 end = start - 1
-        return 0
+        return cut.seq if time >= cut.at else 0
 
     def entry(self, seq: int) -> LogEntry | None:
         with self._connections.reading() as connection:
@@ -75,7 +84,13 @@ class SQLiteJournalReader:
 
     def erased(self, since: int) -> bool:
         erasing = "SELECT 1 FROM journal WHERE seq > ? AND action = 'erase' LIMIT 1"
-        return bool(self._connections.rows(erasing, since))
+        with self._connections.reading() as connection:
+            is_cut = since < read_cut(connection).seq  # entries of erasings may be gone
+            return is_cut or connection.execute(erasing, (since,)).fetchone() is not None
+
+    def cut(self) -> Cut | None:
+        with self._connections.reading() as connection:
+            return _cut_of(connection)
 
     def current(self, ids: Sequence[str]) -> list[Current]:
         return self._found(f"{self._current} WHERE id IN {JSON_LIST}", json.dumps(list(ids)))
@@ -122,13 +137,8 @@ class SQLiteJournalReader:
 
     def _found(self, sql: str, *parameters: object) -> list[Current]:
         with self._connections.reading() as connection:
-            return list(map(self._current_of, connection.execute(sql, parameters)))
-
-    def _current_of(self, values: Sequence[Any]) -> Current:
-        row, ordinal, revision = values[:3]
-        if type(ordinal) is not int or type(revision) is not int:  # faster than ``RowTypes``
-            raise CorruptStoreError(None, "damaged record in the store")
-        return Current(row, ordinal, revision, self._auth.to_record(values[3:]))
+            found = connection.execute(sql, parameters)
+            return [current_of(self._auth, values) for values in found]
 
     def histories(self, records: Sequence[Current], seq: int) -> list[RecordHistory]:
         found: list[RecordHistory] = []
@@ -136,7 +146,7 @@ class SQLiteJournalReader:
             with self._connections.reading() as connection:
                 some = records[start : start + _BATCH_RECORDS]
                 for record in some:
-                    read = partial(_read_history, connection, self._auth, record, seq)
+                    read = partial(read_history, connection, self._auth, record, seq)
                     found.append(read_lenient(connection, read))
         return found
 
@@ -205,6 +215,9 @@ class SQLiteFullScan:
     def head(self) -> int:
         return read_head(self._connection)
 
+    def cut(self) -> Cut | None:
+        return _cut_of(self._connection)
+
     def records(self) -> Iterator[Row]:
         with closing(
             self._connection.execute("SELECT row FROM records ORDER BY ordinal")
@@ -216,12 +229,15 @@ class SQLiteFullScan:
             yield from sorted(found, key=attrgetter("ordinal"))
 
     def entries(self) -> Iterator[tuple[Entry, dict[str, Vector]]]:
-        named = self._cursors.enter_context(closing(self._connection.execute(_NAMED_VECTORS)))
+        cut = read_cut(self._connection)
+        yield from self._bases(cut)
+        named = self._open(_NAMED_VECTORS, cut.seq)
         by_entry = groupby(map(_NAMED_TYPES, named), key=itemgetter(0))
         since, named_rows = next(by_entry, (0, iter(())))
-        selected = f"SELECT {self._auth.entry_columns} FROM journal ORDER BY seq"
-        entries = self._cursors.enter_context(closing(self._connection.execute(selected)))
-        for entry in map(self._auth.to_entry, entries):
+        selected = f"SELECT {self._auth.entry_columns} FROM journal WHERE seq > ? ORDER BY seq"
+        for entry in map(self._auth.to_entry, self._open(selected, cut.seq)):
+            if entry.action == "compact":
+                continue
             vectors: dict[str, Vector] = {}
             if entry.seq == since:
                 vectors = {name: self._vector(row, name) for _, row, name in named_rows}
@@ -230,6 +246,30 @@ class SQLiteFullScan:
 
     def snapshots(self) -> list[Snapshot]:
         return read_snapshots(self._connection)
+
+    def _bases(self, cut: CutMark) -> Iterator[tuple[Entry, dict[str, Vector]]]:
+        """Yield the entries up to *cut*: each record stored, then the links, at the cut's time."""
+        selected = f"SELECT {self._auth.entry_columns} FROM journal WHERE"
+        ordered = f"SELECT {self._auth.columns} FROM records WHERE ordinal <= ? ORDER BY ordinal"
+        for columns in self._open(ordered, cut.seq):
+            record = self._auth.to_record(columns)
+            found = self._connection.execute(f"{selected} {_BASE_OF}", (record.id,)).fetchone()
+            if found is None:  # a tombstone
+                told = non_empty_fields(record)
+                place = record.id, record.namespace, None, 0, told, None
+                yield Entry(0, cut.at, "store", *place), {}
+                continue
+            entry = self._auth.to_entry(found)
+            named = self._connection.execute(_NAMED_SINCE, {"seq": entry.seq, "id": entry.id})
+            vectors = {name: self._vector(row, name) for row, name in named.fetchall()}
+            yield entry._replace(action="store", at=cut.at), vectors
+        related = f"{selected} seq <= ? AND action = 'relate' ORDER BY seq"
+        for entry in map(self._auth.to_entry, self._open(related, cut.seq)):
+            yield entry._replace(at=cut.at), {}
+
+    def _open(self, sql: str, *parameters: object) -> sqlite3.Cursor:
+        """Run *sql*; the cursor is closed with the scan."""
+        return self._cursors.enter_context(closing(self._connection.execute(sql, parameters)))
 
     def _vector(self, row: int, name: str) -> Vector:
         self._auth.check_vectors(self._connection, [row])
@@ -241,21 +281,35 @@ def to_log_entry(entry: Entry) -> LogEntry:
     return LogEntry(*entry[:5], entry.changes or {})
 
 
+def _cut_of(connection: sqlite3.Connection) -> Cut | None:
+    cut = read_cut(connection)
+    return Cut(cut.seq, cut.at) if cut.seq else None
+
+
 def _time_of(connection: sqlite3.Connection, seq: int) -> float:
     found = connection.execute("SELECT at FROM journal WHERE seq = ?", (seq,)).fetchone()
     (at,) = _TIME(_require(found, seq))
     return float(at)
 
 
-def _read_history(
+def current_of(auth: Authenticator, values: Sequence[Any]) -> Current:
+    """Return the record with the columns row, ordinal, revision and *auth*'s columns."""
+    row, ordinal, revision = values[:3]
+    if type(ordinal) is not int or type(revision) is not int:  # faster than ``RowTypes``
+        raise CorruptStoreError(None, "damaged record in the store")
+    return Current(row, ordinal, revision, auth.to_record(values[3:]))
+
+
+def read_history(
     connection: sqlite3.Connection, auth: Authenticator, current: Current, seq: int
 ) -> RecordHistory:
+    """Return the history of the record up to entry *seq*."""
     found: list[Entry] = []
     selected = f"SELECT {auth.entry_columns} FROM journal"
     with closing(connection.execute(f"{selected} {_HISTORY}", (current.record.id, seq))) as entries:
         for columns in entries:
             found.append(auth.to_entry(columns))
-            if found[-1].full_record is not None:
+            if found[-1].full_record is not None or found[-1].action == BASE:
                 break
         else:
             first = connection.execute(f"{selected} WHERE seq = ?", (current.ordinal,)).fetchone()

@@ -29,7 +29,9 @@ from ...model.port import EMBEDDED, Row
 from ...model.records import MemoryRecord, Problem, State
 from ..anchors import Anchor
 from .authenticator import EMBEDDED_VECTOR, ENTRY, NAMED_VECTOR, KeyedAuthenticator, parse_code
+from .compacting import CutJournal
 from .connection import Connections
+from .cut import read_cut
 from .rows import read_number, read_setting
 from .schema import code_version, foreign_objects, schema_differences, version_of
 from .writer import SQLiteWriter
@@ -111,7 +113,7 @@ class KeyedFile:
             self._check_schema(connection)
             writer = KeyedWriter(connection, self.auth)
             seq, link = self._last_seen
-            if writer.position != self._last_seen and seq and _read_link(connection, seq) != link:
+            if writer.position != self._last_seen and seq and not _knows(connection, seq, link):
                 raise TamperedError(self._path, f"journal entry {seq} was written, and is gone")
             yield writer
         self._last_seen = max(self._last_seen, writer.position)
@@ -164,7 +166,7 @@ class KeyedFile:
             genuine = False
         if not genuine:
             yield Problem("anchor", self._path, "it is that of another store, or was changed")
-        elif _read_link(connection, seq) != bytes.fromhex(link):
+        elif not _knows(connection, seq, bytes.fromhex(link)):
             gone = f"it knows a journal entry {seq} that the file has not: the file was put back "
             yield Problem("anchor", self._path, f"{gone}to an earlier state")
 
@@ -244,6 +246,17 @@ class KeyedWriter(SQLiteWriter):
         self._sign_records(rows)
         return rows
 
+    def _sign_compacted(self, done: CutJournal) -> int:
+        for seq in done.bases:
+            *columns, changes = self._connection.execute(
+                f"SELECT {ENTRY}, changes FROM journal WHERE seq = ?", (seq,)
+            ).fetchone()
+            self._sign_entry(columns, 0, erased=changes is None)
+        for row, name in done.vectors:
+            self._sign_vectors(row, (name,))
+        self._count -= done.records
+        return self._count
+
     def journal(
         self,
         action: str,
@@ -265,6 +278,10 @@ class KeyedWriter(SQLiteWriter):
     def snapshot(self, name: str, at: float) -> None:
         with self._renew_settings_mac():
             super().snapshot(name, at)
+
+    def _drop_snapshots(self, before: int) -> None:
+        with self._renew_settings_mac():
+            super()._drop_snapshots(before)
 
     def set_setting(self, name: str, value: str) -> None:
         with self._renew_settings_mac():
@@ -406,9 +423,13 @@ def _read_last(connection: sqlite3.Connection) -> tuple[int, bytes, object]:
     return found or (0, b"", None)
 
 
-def _read_link(connection: sqlite3.Connection, seq: int) -> bytes | None:
+def _knows(connection: sqlite3.Connection, seq: int, link: bytes) -> bool:
+    """Tell whether the journal has, or had before the cut, entry *seq* with *link*."""
+    cut = read_cut(connection)  # genuine, as all settings are
+    if seq <= cut.seq:
+        return seq < cut.seq or link.hex() == cut.link
     found = connection.execute("SELECT link FROM journal WHERE seq = ?", (seq,)).fetchone()
-    return found[0] if found else None
+    return found is not None and found[0] == link
 
 
 def _read_blank(connection: sqlite3.Connection) -> list[tuple[object, ...]]:

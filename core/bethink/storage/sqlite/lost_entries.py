@@ -9,6 +9,7 @@ import sqlite3
 from typing import Final
 
 from ...errors import CorruptStoreError
+from .cut import CUT_SQL
 from .rows import ENTRY_COLUMNS, readable_or_bytes, to_entry
 
 _EMPTY: Final = (
@@ -19,8 +20,8 @@ _STORED: Final = "SELECT 'store', id, namespace, NULL, ordinal FROM records WHER
 _FILL: Final = (  # the missing entries, of the record that an entry stored or last changed
     "WITH ends AS (SELECT coalesce(max(seq), 0) AS head FROM journal), "
     "told(seq, ordinal, id, namespace) AS (SELECT ordinal, ordinal, id, namespace FROM records "
-    "UNION SELECT revision, ordinal, id, namespace FROM records), numbers(seq) AS (SELECT 1 "
-    "UNION ALL SELECT numbers.seq + 1 FROM numbers WHERE numbers.seq < max("
+    "UNION SELECT revision, ordinal, id, namespace FROM records), numbers(seq) AS "
+    f"(SELECT {CUT_SQL} + 1 UNION ALL SELECT numbers.seq + 1 FROM numbers WHERE numbers.seq < max("
     "(SELECT head FROM ends), "
     "(SELECT coalesce(max(seq), 0) FROM told, ends WHERE seq <= head + ?))) "
     "INSERT INTO journal SELECT seq, coalesce((SELECT max(at) FROM journal WHERE seq < missing.seq "

@@ -83,6 +83,7 @@ _REMEDY: Final = (
     "log(skip_damaged=True) passes over damaged entries, and repair() empties lost entries"
 )
 _JSON_TYPES: Final = {"value": str | None, "tags": str, "metadata": str}
+_NEEDED: Final = {"snapshot": "name", "compact": "seq"}  # in entries of no record
 _SETTING: Final = RowTypes(str)
 _SNAPSHOT: Final = RowTypes(str, int, float)
 _ENTRY: Final = RowTypes(int, float, str, str | None, str | None, int | None, int | None)
@@ -170,7 +171,7 @@ def to_entry(values: Sequence[Any]) -> Entry:
     """Return the journal entry with the columns ``ENTRY_COLUMNS``."""
     try:
         entry = Entry._make((*_ENTRY(values[:-1]), *to_changes(values[-1])))
-        needed = "name" if entry.action == "snapshot" else "accesses"
+        needed = _NEEDED.get(entry.action, "accesses")
         if entry.id is None and entry.changes is not None and needed not in entry.changes:
             raise CorruptStoreError(None, f"{needed!r} is missing")
     except CorruptStoreError as error:

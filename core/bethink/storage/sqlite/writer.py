@@ -14,11 +14,20 @@ from ...errors import DimensionError, ValidationError
 from ...model.arrays import Vector
 from ...model.fields import to_json
 from ...model.filters import Filter, matcher, unexpired
-from ...model.journal import FULL_RECORD, START, chain_hash, digest, non_empty_fields
+from ...model.journal import (
+    FULL_RECORD,
+    SALT_BYTES,
+    START,
+    chain_hash,
+    digest,
+    non_empty_fields,
+)
 from ...model.namespaces import Scope
-from ...model.port import DIMENSION_SETTING, EMBEDDED, Row
+from ...model.port import DIMENSION_SETTING, EMBEDDED, Compacted, Row
 from ...model.records import LIVE, MemoryRecord, State
 from .authenticator import NO_AUTH, Authenticator
+from .compacting import CutJournal, JournalCutter
+from .cut import CUT
 from .erasing import ERASED, blank_record
 from .lost_entries import empty_lost_entries
 from .rows import (
@@ -61,7 +70,6 @@ _ENTRY: Final = (
 _VECTOR: Final = "INSERT INTO vectors (row, vector) VALUES (?, ?)"
 _NAMED_VECTOR: Final = "INSERT INTO named_vectors (row, name, since, vector) VALUES (?, ?, ?, ?)"
 _STAGED_ROWS: Final = "(SELECT row FROM vectors)"
-_SALT_BYTES: Final = 16
 _LINKED: Final = "source = ? AND kind = ? AND target = ? AND until IS NULL"
 _LAST: Final = RowTypes(int, bytes, float)
 _COUNTED: Final = RowTypes(int, int, str, int, float | None)
@@ -203,7 +211,7 @@ class SQLiteWriter:
         """Append *count* journal entries of the time *at*, from the first columns and texts."""
         if count:
             self._note_time(at)
-        salts, size = os.urandom(_SALT_BYTES * count), _SALT_BYTES
+        salts, size = os.urandom(SALT_BYTES * count), SALT_BYTES
         own = (salts[start : start + size] for start in range(0, len(salts), size))
         self._connection.executemany(_ENTRY, map(self._chain, places, own, texts))
 
@@ -332,6 +340,22 @@ class SQLiteWriter:
         )
         return [row for row, *_ in left]
 
+    def compact(self, until: int, at: float) -> Compacted:
+        self._drop_snapshots(until)
+        done = JournalCutter(self._connection, self._auth, until).run()
+        left = self._sign_compacted(done)
+        self.set_setting(CUT, done.cut.to_json())
+        self.set_setting(ERASED, str(self._head + 1))
+        self.journal("compact", at, None, None, None, {**done.cut.told(), "left": left})
+        return Compacted(done.entries, done.records, frozenset(done.namespaces))
+
+    def _drop_snapshots(self, before: int) -> None:
+        self._connection.execute("DELETE FROM snapshots WHERE seq < ?", (before,))
+
+    def _sign_compacted(self, done: CutJournal) -> int:
+        """Sign everything new; return the number of records left."""
+        return int(self._connection.execute("SELECT count(*) FROM records").fetchone()[0])
+
     def linked(self, source: str, kind: str, target: str) -> bool:
         found = self._connection.execute(
             f"SELECT 1 FROM links WHERE {_LINKED}", (source, kind, target)
@@ -354,7 +378,7 @@ class SQLiteWriter:
         row: int | None,
         changes: Mapping[str, object] | None,
     ) -> None:
-        salt = os.urandom(_SALT_BYTES)
+        salt = os.urandom(SALT_BYTES)
         # By chance: a fixed step could always miss the records with most changes.
         whole = action != "store" and row is not None and salt[0] < FULL_RECORDS_IN_256
         if changes is not None and whole and record and record.state == "live":

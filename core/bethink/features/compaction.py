@@ -1,0 +1,125 @@
+"""Compacting: history before a moment goes, in steps that each leave a whole file."""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import dataclass
+from typing import Final
+
+from ..errors import CompactedError, ValidationError
+from ..memory.engine import Engine
+from ..memory.history import When
+from ..memory.memories import Memories
+from ..memory.ranking import DAY
+from ..model import fields
+from ..model.port import Cut
+from ..model.progress import Progress, Tell, telling
+from ..model.values import Value
+
+_logger = logging.getLogger(__name__)
+
+STEP_ENTRIES: Final = 10_000
+"""The most journal entries of one transaction."""
+
+_MAX_DAYS: Final = 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction(Value):
+    """The result of ``compact``.
+
+    ``cut`` is the first moment that remains, a journal position, and ``at`` the time. ``entries``
+    and ``records`` count what was removed; ``freed`` are bytes of the file.
+    """
+
+    cut: int
+    at: float
+    entries: int
+    records: int
+    freed: int
+
+
+class CompactionVerbs(Memories):
+    """The verb ``compact``."""
+
+    def compact(
+        self,
+        *,
+        before: When | None = None,
+        keep: float | None = None,
+        progress: Progress = None,
+    ) -> Compaction:
+        """Remove the history before a moment from the file, for good; return the result.
+
+        *before* is a moment as for ``as_of``; *keep* are days of history that stay. Give one.
+        Records that were superseded or forgotten before the moment, and have not changed since,
+        leave the file with all versions, unless a link holds. Of an erased record the tombstone
+        stays. Other records stay as they are. Earlier snapshots, texts, entries and accesses go.
+
+        Moments from the cut on, ``audit``, ``diff`` and ``undo`` of later entries answer as before.
+        An earlier moment raises ``CompactedError``. Each remaining record has one entry "base" in
+        the journal, and an entry "compact" tells the cut, so that ``verify`` still proves the
+        chain, also with an integrity key. The work goes in steps. After a crash the file is whole,
+        cut at an earlier moment, and the next call continues. At the end the file is rewritten.
+        *progress*, see ``reembed``, counts journal entries; an error there ends the work.
+        """
+        engine = self._engine
+        engine.check_open()
+        if (before is None) == (keep is None):
+            raise ValidationError("give either before= or keep=")
+        if keep is not None:
+            days = fields.number("keep", keep, 0.0, _MAX_DAYS)
+            before = engine.clock() - days * DAY
+        engine.flush()
+        with telling(progress) as tell:
+            return _Work(engine, tell).run(self._until(before))
+
+    def _until(self, before: When | None) -> int:
+        """Return the last entry whose history goes, 0 if all goes already."""
+        try:
+            seq = self._moments.find(before).seq if before is not None else 0
+        except CompactedError:
+            return 0
+        # A snapshot needs the entry of the moment, since accesses may be newer than the entry.
+        named = {snapshot.seq for snapshot in self._moments.all()}
+        while seq in named:
+            seq -= 1
+        return seq
+
+
+class _Work:
+    """The work of one call."""
+
+    def __init__(self, engine: Engine, tell: Tell | None) -> None:
+        self._engine = engine
+        self._tell = tell
+        self._backend = engine.backend
+        self._namespaces = set[str]()
+        self._entries = self._records = 0
+
+    def run(self, until: int) -> Compaction:
+        """Move the cut to entry *until*, step by step, and return the result."""
+        start, size = time.monotonic(), self._size()
+        first = self._cut().seq
+        while (done := self._cut().seq) < until:
+            with self._engine.writing(guarded=False) as transaction:
+                gone = transaction.compact(min(done + STEP_ENTRIES, until))
+            self._entries += gone.entries
+            self._records += gone.records
+            self._namespaces |= gone.namespaces
+            if self._tell is not None:
+                self._tell(self._cut().seq - first, until - first)
+        if until > first:
+            self._engine.index.rebuild(self._namespaces)
+            self._backend.scrub()
+        cut, freed = self._cut(), size - self._size()
+        seconds = time.monotonic() - start
+        _logger.info("cut %d journal entries in %.3f s", self._entries, seconds)
+        return Compaction(cut.seq, cut.at, self._entries, self._records, max(0, freed))
+
+    def _cut(self) -> Cut:
+        return self._backend.journal_reader.cut() or Cut(0, 0.0)
+
+    def _size(self) -> int:
+        return self._backend.totals(0.0).bytes
