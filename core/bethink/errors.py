@@ -131,7 +131,10 @@ class LineRangeError(ValidationError):
 
 
 class CompactedError(ValidationError):
-    """Refuse a moment after entry *seq*: the history before entry *cut*, of the time *at*, is gone."""
+    """Refuse a moment right after entry *seq*: ``compact`` cut the history after entry *cut*.
+
+    *at* is the time of the cut in Unix seconds.
+    """
 
     def __init__(self, seq: int, cut: int, at: float) -> None:
         message = (

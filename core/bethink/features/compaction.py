@@ -13,6 +13,7 @@ from ..memory.history import When
 from ..memory.memories import Memories
 from ..memory.ranking import DAY
 from ..model import fields
+from ..model.namespaces import EVERYWHERE
 from ..model.port import Cut
 from ..model.progress import Progress, Tell, telling
 from ..model.values import Value
@@ -122,4 +123,4 @@ class _Work:
         return self._backend.journal_reader.cut() or Cut(0, 0.0)
 
     def _size(self) -> int:
-        return self._backend.totals(0.0).bytes
+        return self._backend.totals(EVERYWHERE, 0.0).bytes

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import io
-import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from bethink import (
 )
 from bethink.features import compaction
 
+from ...stored import alter
 from ..clock import Clock
 from ..inside import engine_of
 
@@ -97,10 +97,8 @@ def do(store: MemoryStore, step: Step) -> None:
         "undo": lambda: store.undo(engine_of(store).backend.head() - one % 3),
         "back": lambda: None,
     }
-    try:
+    with suppress(ValidationError, NotFoundError):
         verbs[verb]()
-    except (ValidationError, NotFoundError):
-        pass
 
 
 def seen(store: MemoryStore, cut: int, head: int) -> list[Any]:
@@ -112,7 +110,7 @@ def seen(store: MemoryStore, cut: int, head: int) -> list[Any]:
         found.append(records)
         found.append([past.related(record.id) for record in records])
         found.append(store.diff(seq, head, namespace=EVERYWHERE))
-        query = {"k": 9, "as_of": seq, "namespace": EVERYWHERE, "touch": False}
+        query: Any = {"k": 9, "as_of": seq, "namespace": EVERYWHERE, "touch": False}
         found.append([hit.id for hit in store.recall("note 3", **query)])
         found.append([hit.id for hit in store.recall(None, vector=("v", [1.0, 1.0]), **query)])
     found.append([each for each in store.snapshots() if each.seq >= cut])
@@ -158,3 +156,176 @@ def test_every_moment_from_the_cut_on_is_as_before(
         whole(store)
         store.compact(keep=0)
         whole(store)
+
+
+def aged(store: MemoryStore) -> dict[str, str]:
+    """Give the store a past; return the ids by name."""
+    ids = {
+        "kept": store.store("The kept whale").id,
+        "gone": store.store("The forgotten parrot").id,
+        "old": store.store("The office is in Lyon", key="office").id,
+        "erased": store.store("The erased ferry").id,
+    }
+    store.update(ids["kept"], content="The kept dolphin")
+    ids["new"] = store.store("The office is in Graz", key="office").id
+    store.forget(ids["gone"])
+    store.erase(ids["erased"])
+    clock_of(store).now += DAY
+    store.snapshot("then")
+    clock_of(store).now += DAY
+    store.update(ids["kept"], content="The kept porpoise")
+    return ids
+
+
+def test_what_ended_before_the_cut_is_gone(store: MemoryStore) -> None:
+    ids = aged(store)
+    done = store.compact(before="then")
+    assert (done.records, done.cut) == (2, 8)
+    assert [store.get(ids[name]) for name in ("gone", "old", "erased")] == [None] * 3
+    assert [version.content for version in store.audit("office")] == ["The office is in Graz"]
+    then = [record.content for record in store.as_of("then").all()]
+    assert sorted(then) == ["The kept dolphin", "The office is in Graz"]
+    assert [each.action for each in store.log()] == [
+        "compact",
+        "update",
+        "snapshot",
+        "erase",
+        *["base"] * 3,
+    ]
+    assert store.verify().problems == ()
+
+
+@pytest.mark.parametrize("moment", [2, 3.0, "1970-01-01T00:00:01Z"])
+def test_a_moment_before_the_cut_names_the_cut(store: MemoryStore, moment: Any) -> None:
+    aged(store)
+    store.compact(before="then")
+    for ask in (store.as_of, lambda when: store.recall("a whale", as_of=when), store.diff):
+        with pytest.raises((CompactedError, ValidationError), match=r"cut|time before"):
+            ask(moment)
+    with pytest.raises(CompactedError, match="cut the history there"):
+        store.undo(2)
+
+
+def test_days_to_keep_are_counted_back_from_now(store: MemoryStore) -> None:
+    aged(store)
+    assert store.compact(keep=3).entries == 0
+    assert store.compact(keep=1.5).cut == 8
+    assert store.compact(keep=1.5).entries == store.compact(before=8).entries == 0
+    assert [snapshot.name for snapshot in store.snapshots()] == ["then"]
+    assert store.compact(keep=0).records == 0
+    assert store.snapshots() == []
+
+
+@pytest.mark.parametrize("arguments", [{}, {"before": 1, "keep": 1}, {"keep": -1}, {"before": 99}])
+def test_a_wrong_argument_changes_nothing(store: MemoryStore, arguments: Any) -> None:
+    store.store("a note")
+    with pytest.raises(ValidationError):
+        store.compact(**arguments)
+    assert len(store.log()) == 1
+
+
+def test_an_empty_store_has_nothing_to_cut(store: MemoryStore) -> None:
+    assert store.compact(keep=0) == Compaction(0, 0.0, 0, 0, 0)
+
+
+def test_the_work_goes_in_steps_and_tells_of_each(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compaction, "STEP_ENTRIES", 3)
+    for n in range(9):
+        store.store(f"room {n}", key="office")
+    told: list[tuple[int, int | None]] = []
+    head = engine_of(store).backend.head()
+    assert store.compact(before=head, progress=lambda *each: told.append(each)).records == 8
+    assert told == [*((done, head) for done in range(3, head, 3)), (head, head)]
+    whole(store)
+
+    def stop(done: int, total: int | None) -> None:
+        raise KeyboardInterrupt
+
+    for n in range(9):
+        store.store(f"desk {n}", key="desk")
+    with pytest.raises(KeyboardInterrupt):
+        store.compact(keep=0, progress=stop)
+    whole(store)
+    assert store.compact(keep=0).records == 8
+    whole(store)
+    assert len(store.all()) == 2
+
+
+def test_a_second_store_on_the_file_goes_on(path: Path, key: bytes | None) -> None:
+    with opened(path, key) as one, opened(path, key) as two:
+        ids = aged(one)
+        assert [hit.id for hit in two.recall("the kept porpoise", k=1)] == [ids["kept"]]
+        one.update(ids["kept"], content="The kept narwhal")
+        one.store("A manatee", id="late")
+        one.compact(keep=0)
+        assert [hit.content for hit in two.recall("narwhal", k=1)] == ["The kept narwhal"]
+        assert [hit.content for hit in two.recall("manatee", k=1)] == ["A manatee"]
+        two.update(ids["kept"], content="The kept beluga")
+        assert two.verify().problems == one.verify().problems == ()
+
+
+def test_no_byte_of_what_is_gone_is_left(path: Path, key: bytes | None) -> None:
+    with opened(path, key) as store:
+        aged(store)
+        for n in range(300):
+            store.store(f"chair number {n} is red", key="chair")
+        size = path.stat().st_size
+        done = store.compact(keep=0)
+        assert path.stat().st_size < size / 2
+        assert done.freed > 0
+        data = path.read_bytes() + path.with_name(f"{path.name}-wal").read_bytes()
+    for text in (b"Lyon", b"parrot", b"ferry", b"whale", b"dolphin", b"number 298"):
+        assert text not in data
+    assert b"porpoise" in data
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "DELETE FROM journal WHERE seq IN (SELECT seq FROM journal WHERE action = 'base' LIMIT 1)",
+        "UPDATE journal SET at = at + 1 WHERE action = 'base'",
+        "UPDATE journal SET changes = replace(changes, 'kept', 'lost') WHERE action = 'base'",
+        "UPDATE facts SET value = replace(value, '\"seq\":8', '\"seq\":7') WHERE name = 'cut'",
+        "DELETE FROM facts WHERE name = 'cut'",
+    ],
+)
+def test_a_change_of_what_was_compacted_is_found(path: Path, change: str) -> None:
+    with opened(path) as store:
+        aged(store)
+        store.compact(before=8)
+        assert store.verify().problems == ()
+    alter(path, change)
+    with opened(path) as store:
+        assert store.verify().problems != ()
+
+
+def test_a_merge_brings_no_erased_text_back(store: MemoryStore) -> None:
+    with MemoryStore(embedder=EMBEDDER) as old:
+        erased = old.store("The erased ferry").id
+        store.merge_from(old)
+        store.erase(erased)
+        store.compact(keep=0)
+        assert store.merge_from(old).erased == 1
+        assert store.all() == []
+
+
+def test_the_outcomes_and_turns_of_the_present_stay(store: MemoryStore) -> None:
+    id = store.store("Restart the server").id
+    store.mark_useful(id)
+    before = store.get(id)
+    store.compact(keep=0)
+    assert store.get(id) == before
+    assert store.outcomes(id) == []
+    store.mark_useful(id)
+    assert len(store.outcomes(id)) == 1
+
+
+def test_an_undo_works_after_the_cut(store: MemoryStore) -> None:
+    id = store.store("one").id
+    store.update(id, content="two")
+    store.compact(before=1)
+    assert store.undo(2).content == "one"
+    with pytest.raises(CompactedError):
+        store.undo(1)

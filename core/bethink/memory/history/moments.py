@@ -74,9 +74,10 @@ class Moments:
                     f"the journal ends at entry {head}; {fields.describe(when)} is none of its "
                     "entries (a time is given as a float, a datetime or an ISO text)"
                 )
-            entry = backend.journal_reader.cut() if when else None
-            if entry is None or entry.seq != when:
-                entry = backend.journal_reader.entry(when)
+            cut = backend.journal_reader.cut()
+            if cut is not None and cut.seq == when:
+                return Moment(when, cut.at)
+            entry = backend.journal_reader.entry(when)
             return Moment(when, 0.0 if entry is None else entry.at)
         elif not isinstance(when, float | datetime):
             raise ValidationError(

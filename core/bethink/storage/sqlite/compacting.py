@@ -33,9 +33,7 @@ _CHANGED: Final = (
 )
 _BASES: Final = f"id IN {JSON_LIST} AND action <> 'store' AND action = '{BASE}'"
 _PLACES: Final = "SELECT seq, at, id, namespace, was, row FROM journal WHERE"
-_BASE_ENTRY: Final = (
-    f"INSERT INTO journal ({ENTRY}, salt, changes) VALUES ({', '.join('?' * 11)})"
-)
+_BASE_ENTRY: Final = f"INSERT INTO journal ({ENTRY}, salt, changes) VALUES ({', '.join('?' * 11)})"
 _LINKED: Final = "SELECT source FROM links UNION SELECT target FROM links"
 _RELATED: Final = (
     f"SELECT {ENTRY} FROM journal WHERE seq > :since AND seq <= :until AND action = 'relate' "

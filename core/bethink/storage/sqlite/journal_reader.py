@@ -42,7 +42,8 @@ _NAMED_VECTORS: Final = (
 )
 _NAMED_SINCE: Final = (  # the vectors given by an entry, in the rows of the record
     "SELECT row, name FROM named_vectors WHERE since = :seq AND row IN (SELECT :seq UNION ALL "
-    "SELECT row FROM journal WHERE id = :id AND action <> 'store' AND row IS NOT NULL) ORDER BY name"
+    "SELECT row FROM journal WHERE id = :id AND action <> 'store' AND row IS NOT NULL) "
+    "ORDER BY name"
 )
 _BASE_OF: Final = f"id = ? AND action <> 'store' AND action = '{BASE}'"
 _VECTOR_OF_ROW: Final = "SELECT vector FROM named_vectors WHERE row = ? AND name = ?"
