@@ -214,6 +214,30 @@ class ChronicleContract(ABC):
             writer.snapshot("one", 8.0)
         assert backend.head() == 2
 
+    def test_the_journal_can_be_cut(self, backend: Backend) -> None:
+        assert backend.journal_reader.cut() is None
+        first, second, _ = insert(backend, *map(record, "abc"))
+        patch(backend, first.row, record("a", importance=0.9))
+        patch(backend, second.row, record("b", state="forgotten"))
+        with backend.write() as writer:
+            done = writer.compact(5, 700.0)
+        assert (done.entries, done.records, backend.head()) == (3, 1, 6)
+        cut = backend.journal_reader.cut()
+        assert cut is not None
+        assert (cut.seq, backend.journal_reader.seq_at(cut.at)) == (5, 5)
+        patch(backend, first.row, record("a", importance=0.1))
+        (history,) = backend.journal_reader.histories(backend.journal_reader.current(["a"]), 5)
+        assert [(each.action, each.seq) for each in history.entries] == [("base", 1)]
+        assert backend.get(["b"]) == {}
+        with backend.journal_reader.full_scan() as everything:
+            told = [(each.action, each.id) for each, _ in everything.entries()]
+            assert (told, everything.cut()) == (
+                [*(("store", id) for id in "ac"), ("update", "a")],
+                cut,
+            )
+        with backend.inspect() as inspection:
+            assert list(inspection.damage()) == []
+
     def test_everything_is_told_in_its_order(self, backend: Backend) -> None:
         insert(backend, record("r1"), vectors={EMBEDDED: vector(1, 2), "mine": vector(3)})
         insert(backend, EVERY_FIELD)
