@@ -23,8 +23,9 @@ STATES = ("live", "superseded", "archived", "expired")
 def judge(server: Served) -> None:
     """Give outcomes to the memories of team, and supersede, archive and forget some tickets."""
     with MemoryStore(server.path) as store:
-        for outcome, record in zip(("worked", "failed"), store.all(namespace="team"), strict=True):
-            store.record_outcome(record.id, outcome)
+        useful, useless = store.all(namespace="team")
+        store.record_outcome(useful.id, "worked")
+        store.record_outcome(useless.id, "failed")
         one, two, three, four = store.all(namespace="tickets", limit=4)
         store.resolve(one.id, [two.id])
         store.archive([three.id])
