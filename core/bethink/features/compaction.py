@@ -20,7 +20,7 @@ from ..model.values import Value
 
 _logger = logging.getLogger(__name__)
 
-STEP_ENTRIES: Final = 10_000
+STEP_ENTRIES = 10_000
 """The most journal entries of one transaction."""
 
 _MAX_DAYS: Final = 1e6

@@ -20,9 +20,10 @@ from ..errors import CorruptStoreError, StorageError, ValidationError
 from ..memory.engine import Engine
 from ..memory.memories import Memories
 from ..model import fields
+from ..model.inspection import Access, Inspection, Move, RecordTrace
 from ..model.journal import BASE
 from ..model.namespaces import EVERYWHERE
-from ..model.port import DIMENSION_SETTING, EMBEDDED, Access, Entry, Inspection, Move, RecordTrace
+from ..model.port import DIMENSION_SETTING, EMBEDDED, Entry
 from ..model.progress import Progress, Tell, telling
 from ..model.records import Integrity, MemoryRecord, Problem, ProblemKind, Repair, different
 from ..model.replay import record_of, replayed

@@ -11,19 +11,21 @@ cheap to update.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import islice
 from types import MappingProxyType
-from typing import Any, Final, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol
 
 from ..model.filters import Filter
 from ..model.namespaces import Scope
-from ..model.records import LIVE, LogEntry, MemoryRecord, Problem, Snapshot, SortField, State
+from ..model.records import LIVE, LogEntry, MemoryRecord, Snapshot, SortField, State
 from .arrays import Rows, Vector
 from .progress import Tell
+
+if TYPE_CHECKING:
+    from .inspection import Inspection
 
 EMBEDDED = ""
 """The vector name under which the store's own embedder writes."""
@@ -581,57 +583,3 @@ class JournalReader(Protocol):
 
     def full_scan(self) -> AbstractContextManager[FullScan]:
         """Open all current data for reading that may take long."""
-
-
-Move = tuple[str, str, str | None]
-"""The id of a record, and the namespace and key that the record left."""
-
-
-@dataclass(frozen=True, slots=True)
-class Access:
-    """The state of a record after a journaled touch, and the entry's own count and time.
-
-    ``journaled`` is None without an entry.
-    """
-
-    seq: int
-    count: int
-    last: float
-    journaled: tuple[int, float] | None
-
-
-@dataclass(frozen=True, slots=True)
-class RecordTrace:
-    """A record, None if unreadable, and the record's journal entries, oldest first.
-
-    ``cut`` is the position up to which the journal is compacted, else 0.
-    """
-
-    id: str
-    row: int
-    ordinal: int
-    revision: int
-    cut: int
-    record: MemoryRecord | None
-    entries: tuple[Entry, ...]
-    accesses: tuple[Access, ...]
-
-
-class Inspection(Protocol):
-    """All data of a backend at one moment, for checks while writers go on."""
-
-    def damage(self, dimension: Callable[[], int | None] = lambda: None) -> Iterator[Problem]:
-        """Yield the damage that shows without the meaning of records and entries.
-
-        *dimension* returns the embedder's dimension, None if unknown; called only if vectors differ
-        from the setting.
-        """
-
-    def usual_dimension(self, name: str) -> int | None:
-        """Return the most frequent length of the vectors called *name*, None without vectors."""
-
-    def traces(self) -> Iterator[RecordTrace]:
-        """Yield every record, in any state, with all journal entries."""
-
-    def moves(self) -> Counter[Move]:
-        """Return how often each record is noted to have made each move."""

@@ -20,6 +20,7 @@ import numpy as np
 from ..errors import ValidationError
 from ..model.arrays import Rows, Vector
 from ..model.filters import Filter, matcher
+from ..model.inspection import Inspection
 from ..model.namespaces import Scope, covers
 from ..model.port import (
     EMBEDDED,
@@ -27,7 +28,6 @@ from ..model.port import (
     Backend,
     Changes,
     IndexData,
-    Inspection,
     Page,
     Row,
     Segment,

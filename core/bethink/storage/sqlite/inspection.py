@@ -15,8 +15,9 @@ from typing import Any, Final, TypeVar
 import numpy as np
 
 from ...errors import BethinkError, CorruptStoreError, StorageError
+from ...model.inspection import Access, Move, RecordTrace
 from ...model.journal import START, chain_hash, digest
-from ...model.port import EMBEDDED, SEGMENT_FORMAT, Access, Entry, Move, RecordTrace
+from ...model.port import EMBEDDED, SEGMENT_FORMAT, Entry
 from ...model.progress import Tell, counted
 from ...model.records import MemoryRecord, Problem
 from . import schema
