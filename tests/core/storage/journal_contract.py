@@ -216,7 +216,8 @@ class ChronicleContract(ABC):
 
     def test_the_journal_can_be_cut(self, backend: Backend) -> None:
         assert backend.journal_reader.cut() is None
-        first, second, _ = insert(backend, *map(record, "abc"))
+        vectors = {EMBEDDED: vector(1, 2)}
+        first, second, _ = insert(backend, *map(record, "abc"), vectors=vectors)
         patch(backend, first.row, record("a", importance=0.9))
         patch(backend, second.row, record("b", state="forgotten"))
         with backend.write() as writer:

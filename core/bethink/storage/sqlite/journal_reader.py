@@ -138,8 +138,8 @@ class SQLiteJournalReader:
 
     def _found(self, sql: str, *parameters: object) -> list[Current]:
         with self._connections.reading() as connection:
-            found = connection.execute(sql, parameters)
-            return [current_of(self._auth, values) for values in found]
+            # An error keeps its frames: a name for the cursor would keep the statement open.
+            return list(map(partial(current_of, self._auth), connection.execute(sql, parameters)))
 
     def histories(self, records: Sequence[Current], seq: int) -> list[RecordHistory]:
         found: list[RecordHistory] = []
