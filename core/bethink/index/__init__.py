@@ -3,6 +3,8 @@
 A scope is loaded on the first recall. Later writes of the process are added at once, writes of
 other processes from the journal before the next recall. Beyond the memory bound, the least
 recently used scope is dropped; unsaved parts are saved later.
+
+The index of a moment is the index of the present, taken back to the moment.
 """
 
 from __future__ import annotations
@@ -12,13 +14,13 @@ import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from ..errors import EmbedderMismatchError, StorageError
 from ..model.namespaces import Scope
-from ..model.port import Backend, Changes, IndexData, Row
+from ..model.port import EMBEDDED, Backend, Changes, IndexData, PastReader, Row
 from ..model.records import MemoryRecord
 from .access_buffer import AccessBuffer
 from .documents import document
@@ -34,6 +36,7 @@ __all__ = [
     "DECIMALS",
     "MAX_RESIDENT",
     "Accessed",
+    "PastIndex",
     "ResidentIndex",
     "Scan",
     "ScopeIndex",
@@ -49,6 +52,15 @@ _MIN_RECENT_ROWS: Final = 16  # of one write; fewer are read again from the file
 _BATCH_ROWS: Final = MERGED_BLOCKS * BLOCK_DOCUMENTS  # indexed at a time on closing
 _KEEP_PAGES_FROM: Final = 100_000  # rows of a scope
 _FREED_BYTES: Final = 31 << 20  # glibc heeds nothing larger than 32 MiB
+_MIN_PAST_SHARE: Final = 1 / 8  # of the rows; with fewer, the rows of a moment are read anew
+
+
+class _Copied(NamedTuple):
+    """An index at journal position ``seen``, without the accesses of ``touched`` being written."""
+
+    twin: ScopeIndex
+    seen: int
+    touched: Sequence[str]
 
 
 class ResidentIndex:
@@ -68,12 +80,19 @@ class ResidentIndex:
         self._unsaved = False
         self._unindexed: Counter[str] = Counter()
         self._recent = RecentRows()
+        self._moments = set[PastIndex]()
         self.touches = AccessBuffer()
 
     def start_anew(self) -> None:
-        """Continue in a forked child: with a new lock, without the parent's pending accesses."""
+        """Continue in a forked child: with new locks, without the parent's pending accesses.
+
+        An index of a moment may have been in use by a thread that the child has not.
+        """
         self.lock = threading.RLock()
         self.touches = AccessBuffer()
+        for moment in self._moments:
+            self._scopes.drop_moment(moment)
+            moment.start_anew()
 
     @property
     def behind(self) -> bool:
@@ -144,7 +163,47 @@ class ResidentIndex:
         """Drop every scope, since all vectors of the embedder have changed."""
         for index in list(self._scopes.indexes.values()):
             self._scopes.drop(index)
+        self.drop_moments()
         self._recent.clear()
+
+    def copy_at(self, scope: Scope, seq: int, backend: Backend) -> _Copied | None:
+        """Return a copy of the index of *scope* that reads from *backend*.
+
+        None if the index is not resident, is older than *seq*, or holds mostly later rows.
+        """
+        with self.lock:
+            index = self._scopes.indexes.get(scope)
+            if index is None or self._seen < seq:
+                return None
+            rows = index.columns["row"]
+            if np.count_nonzero(rows <= seq) < _MIN_PAST_SHARE * len(rows):
+                return None
+            twin = index.copy(ScopeReader(backend, scope))
+            return _Copied(twin, self._seen, list(self.touches.unwritten()))
+
+    def at_moment(self, scope: Scope, moment: PastIndex) -> ScopeIndex | None:
+        """Return the index of *scope* at *moment* if resident."""
+        with self.lock:
+            return self._scopes.get(scope, moment)
+
+    def add_moment(self, moment: PastIndex) -> None:
+        """Keep scopes of *moment* from now on."""
+        with self.lock:
+            self._moments.add(moment)
+
+    def keep_at_moment(self, index: ScopeIndex, moment: PastIndex) -> None:
+        """Keep the *index* of a scope at *moment* within the bound, unless *moment* was dropped."""
+        with self.lock:
+            if moment in self._moments:
+                self._scopes.add(index, moment)
+                self._make_room()
+
+    def drop_moments(self, moments: Iterable[PastIndex] | None = None) -> None:
+        """Drop *moments* with all scopes, or every moment."""
+        with self.lock:
+            for moment in list(self._moments if moments is None else moments):
+                self._moments.discard(moment)
+                self._scopes.drop_moment(moment)
 
     def rebuild(self, namespaces: Iterable[str]) -> None:
         """Index and save the rows again whose saved index was erased together with erased rows."""
@@ -206,6 +265,7 @@ class ResidentIndex:
         everywhere = list(self._scopes.indexes.values())
         if changes.erased != frozenset():
             self._recent.clear()
+            self.drop_moments()
         outdated = everywhere if changes.erased is None else self._covering(changes.erased)
         for index in outdated:  # it holds words of what was erased
             self._scopes.drop(index)
@@ -245,6 +305,48 @@ class ResidentIndex:
         if isinstance(index.scope, str):
             self._unindexed[index.scope] = index.keyword.unsaved
             self._unsaved |= index.keyword.unsaved >= BLOCK_DOCUMENTS
+
+
+class PastIndex(ResidentIndex):
+    """The scopes of *backend*, a moment, in memory; hold ``lock`` while using a scope.
+
+    The lock is the moment's own: *present* goes on while a scope is built. All scopes count in the
+    memory bound of *present*.
+    """
+
+    def __init__(
+        self, backend: PastReader, dimension: Callable[[], int], present: ResidentIndex
+    ) -> None:
+        super().__init__(backend, dimension)
+        self.backend = backend
+        self._present = present
+        present.add_moment(self)
+
+    def open(self, scope: Scope) -> ScopeIndex:
+        """Return the index of *scope* at the moment."""
+        index = self._present.at_moment(scope, self)
+        if index is None:
+            index, touched = self._start(scope)
+            changed, live = self.backend.changed(scope, touched)
+            missing = index.rewind(self._seen, changed, live)
+            index.complete(self._with_vectors(missing))
+            self._present.keep_at_moment(index, self)
+        return index
+
+    def _start(self, scope: Scope) -> tuple[ScopeIndex, Sequence[str]]:
+        """Return an index of the present, and the records whose accesses are not written."""
+        copied = self._present.copy_at(scope, self._seen, self.backend)
+        if copied is not None and not self.backend.journal_reader.erased(copied.seen):
+            return copied.twin, copied.touched
+        reader, dimension = ScopeReader(self.backend, scope), self._dimension()
+        return ScopeIndex.of(reader, dimension, self.backend.load(scope), whole=False), ()
+
+    def _with_vectors(self, rows: Sequence[Row]) -> list[Row]:
+        found = self.backend.vectors([row.row for row in rows], EMBEDDED) if rows else {}
+        return [
+            replace(row, vectors={EMBEDDED: found[row.row]} if row.row in found else {})
+            for row in rows
+        ]
 
 
 def _keep_pages() -> None:

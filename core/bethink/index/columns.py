@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import Final
 
 import numpy as np
@@ -57,6 +58,19 @@ class Columns:
 
     def __getitem__(self, name: str) -> Column:
         return self._named[name][: self.size]
+
+    def copy(self) -> Columns:
+        """Return an independent copy."""
+        twin = self.shared()
+        twin._hold({name: array.copy() for name, array in twin._arrays.items()})
+        return twin
+
+    def shared(self) -> Columns:
+        """Return a copy that shares the values until either grows; neither may overwrite values."""
+        twin = copy(self)
+        twin._room = self.size
+        twin._hold({name: array[: self.size] for name, array in self._arrays.items()})
+        return twin
 
     def keep(self, kept: Column) -> None:
         """Remove the positions that are False in *kept* (bool by position)."""

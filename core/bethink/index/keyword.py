@@ -109,6 +109,22 @@ class KeywordIndex:
         """Whether a block waits to be saved."""
         return any(not block.save_tried for block in self.blocks)
 
+    def shared(self) -> KeywordIndex:
+        """Return a copy that shares the blocks; the tail becomes a block of the copy."""
+        twin = KeywordIndex()
+        twin.has_authors = self.has_authors
+        twin.blocks = [*self.blocks]
+        if self.tail_size:
+            twin.blocks.append(_frozen(self._start, self.tail_size, self._tail))
+        twin._block_bytes = sum(block.nbytes for block in twin.blocks)
+        twin._start = twin._end = self._end
+        return twin
+
+    def shared_bytes(self, origin: KeywordIndex) -> int:
+        """Return the bytes of the blocks that are also in use by *origin*."""
+        known = {id(block.documents) for block in origin.blocks}
+        return sum(block.nbytes for block in self.blocks if id(block.documents) in known)
+
     def mark_saved(self, number: int, saved: int | None) -> None:
         """Mark block *number* as saved in segment *saved*, or as impossible to save."""
         self.blocks[number] = replace(

@@ -21,7 +21,7 @@ from ..model.records import MemoryRecord
 from ..text import Query
 from .bm25 import Bm25
 from .caches import RecordCache, VectorCache
-from .columns import FOREVER, NEVER, ROOM, Columns, numbers, table
+from .columns import FOREVER, MUTABLE, NEVER, ROOM, Columns, numbers, table
 from .documents import ASSISTANT_TERMS, INSTRUCTION_BONUS, MISMATCH_FACTOR, Document, document
 from .filter_cache import FilterCache
 from .keyword import BLOCK_DOCUMENTS, Block, KeywordIndex
@@ -52,14 +52,11 @@ class ScopeIndex:
     def __init__(self, reader: ScopeReader, dimension: int, room: int = ROOM) -> None:
         self.reader = reader
         self.scope = reader.scope
-        self.columns = Columns(room)
         self.keyword = KeywordIndex()
-        self.threads = Threads(self.columns)
         self.vectors: dict[str, VectorColumn] = {EMBEDDED: VectorColumn(dimension, room)}
         self._filters = FilterCache()
         self.namespaces: dict[str, int] = {}
-        self._records = RecordCache(reader, self.columns)
-        self._exact = {EMBEDDED: VectorCache(reader, self.columns, EMBEDDED, dimension)}
+        self._hold(Columns(room))
         self.loaded_at = 0  # this position of the journal
         self.live_count = 0
         self.live_terms = 0
@@ -68,9 +65,22 @@ class ScopeIndex:
         self._last = 0
         self._order: Rows = np.empty(0, dtype=np.int64)
 
+    def _hold(self, columns: Columns) -> None:
+        """Use *columns*, with empty caches."""
+        self.columns = columns
+        self.threads = Threads(columns)
+        self._records = RecordCache(self.reader, columns)
+        dimension = self.vectors[EMBEDDED].dimension
+        self._exact = {EMBEDDED: VectorCache(self.reader, columns, EMBEDDED, dimension)}
+
     @classmethod
-    def of(cls, reader: ScopeReader, dimension: int, data: IndexData) -> ScopeIndex:
-        """Build the index from a backend's ``IndexData``."""
+    def of(
+        cls, reader: ScopeReader, dimension: int, data: IndexData, *, whole: bool = True
+    ) -> ScopeIndex:
+        """Build the index from a backend's ``IndexData``.
+
+        Unless *data* is *whole*, ``rewind`` and ``complete`` must follow.
+        """
         pieces = [(segment, unpack(segment.data)) for segment in data.segments]
         held = sum(piece.block.size for _, piece in pieces) + len(data.unindexed)
         index = cls(reader, dimension, held + held // 8 + ROOM)
@@ -80,13 +90,66 @@ class ScopeIndex:
             index._adopt(*pieces.pop(0), data.live_rows)
         index._append(data.unindexed)
         index._index_rows()
-        index._link()
         places = index.positions([row.row for row in data.changed])
         for row, position in zip(data.changed, places, strict=True):
             if position >= 0:
                 index._patch(int(position), row.record)
-        index._compact()
+        if whole:
+            index._settle()
         return index
+
+    def copy(self, reader: ScopeReader) -> ScopeIndex:
+        """Return a copy that reads from *reader*; ``rewind`` and ``complete`` must follow.
+
+        Postings and vectors are shared, since neither ever changes.
+        """
+        twin = ScopeIndex(reader, self.vectors[EMBEDDED].dimension, 0)
+        twin._hold(self.columns.copy())
+        twin.keyword = self.keyword.shared()
+        twin.threads.codes = dict(self.threads.codes)
+        twin.vectors[EMBEDDED] = self.vectors[EMBEDDED].shared()
+        twin.namespaces = dict(self.namespaces)
+        twin.mortal, twin.has_outcomes = self.mortal, self.has_outcomes
+        twin._last, twin._order = self._last, self._order
+        return twin
+
+    def shared_bytes(self, origin: ScopeIndex) -> int:
+        """Return the bytes of a copy that are also in use by *origin*."""
+        vectors = self.vectors[EMBEDDED].shared_bytes(origin.vectors[EMBEDDED])
+        return vectors + self.keyword.shared_bytes(origin.keyword)
+
+    def rewind(self, seq: int, changed: Iterable[int], live: Sequence[Row]) -> list[Row]:
+        """Go back to journal position *seq*; return the rows that are not in the index.
+
+        *changed* are the current rows of the records that changed since, *live* the rows of the
+        moment of those that were live. ``complete`` must follow.
+        """
+        columns = self.columns
+        rows, alive = columns["row"], columns["live"]
+        alive &= rows <= seq
+        places = self.positions(list(changed))
+        alive[places[places >= 0]] = False
+        places = self.positions([row.row for row in live])
+        known = places >= 0
+        alive[places[known]] = True
+        values = table([row for row, is_known in zip(live, known, strict=True) if is_known])
+        for name in MUTABLE:
+            columns[name][places[known]] = values[name]
+        self.mortal |= bool((columns["expires"][alive] < FOREVER).any())
+        self.has_outcomes |= bool(columns["outcome"][alive].any())
+        self.live_count = int(alive.sum())
+        self.live_terms = int(columns["length"][alive].sum())
+        return [row for row, is_known in zip(live, known, strict=True) if not is_known]
+
+    def complete(self, rows: Iterable[Row]) -> None:
+        """Add the *rows* that were missing."""
+        self._append(sorted(rows, key=lambda row: row.row))
+        self._index_rows()
+        self._settle()
+
+    def _settle(self) -> None:
+        self._link()
+        self._compact()
 
     @property
     def size(self) -> int:

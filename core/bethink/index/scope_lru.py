@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from functools import lru_cache
-from typing import Final
+from typing import Final, TypeAlias
 
 from ..model.namespaces import EVERYWHERE, Scope, Subtree, covers
 from .scope import ScopeIndex
 
 MAX_RESIDENT: Final = 1 << 30
 
+_Place: TypeAlias = tuple[Hashable, Scope]  # a moment, None for the present, and a scope
+
 
 class ScopeLRU:
     """Indexes by scope, about *most* bytes together, None for no bound.
 
-    Indexes are in order of use. The most recent index always stays, however large. Sizes are read
-    again only when an index changes or a different index is used, so that repeated use is free.
+    The ``indexes`` of the present and those of moments are in one order of use. The most recent
+    index always stays, however large. Sizes are read again only when an index changes or a
+    different index is used, so that repeated use is free.
     """
 
     def __init__(self, most: int | None = MAX_RESIDENT) -> None:
         self._most = most
         self.indexes: dict[Scope, ScopeIndex] = {}
+        self._held: dict[_Place, ScopeIndex] = {}
+        self._last: ScopeIndex | None = None
         self._unions = set[Scope]()  # the scopes of several namespaces among the indexes
-        self._counted: dict[Scope, int] = {}
+        self._counted: dict[_Place, int] = {}
         self._bytes = 0
 
     def containing(self, namespace: str) -> list[Scope]:
@@ -31,50 +36,80 @@ class ScopeLRU:
         single = [scope for scope in _single_scopes(namespace) if scope in self.indexes]
         return single + [scope for scope in self._unions if covers(scope, namespace)]
 
-    def get(self, scope: Scope) -> ScopeIndex | None:
+    def get(self, scope: Scope, moment: Hashable = None) -> ScopeIndex | None:
         """Return the index of *scope* if resident, and make the index the most recent."""
-        index = self.indexes.get(scope)
+        index = self._held.get((moment, scope))
         if index is not None and index is not self._last:
-            self._use(index)
+            self._use((moment, scope), index)
         return index
 
-    def add(self, index: ScopeIndex) -> None:
-        """Add an index as the most recent."""
-        self._use(index)
-        self._count(index)
+    def add(self, index: ScopeIndex, moment: Hashable = None) -> None:
+        """Add an index, of the present or of a *moment*, as the most recent."""
+        self._use((moment, index.scope), index)
+        self._count((moment, index.scope))
 
-    @property
-    def _last(self) -> ScopeIndex | None:
-        return next(reversed(self.indexes.values()), None)
-
-    def _use(self, index: ScopeIndex) -> None:
-        if self._last is not None:
-            self._count(self._last)
-        self.indexes.pop(index.scope, None)
-        self.indexes[index.scope] = index
-        if isinstance(index.scope, tuple):
-            self._unions.add(index.scope)
+    def _use(self, place: _Place, index: ScopeIndex) -> None:
+        if self._held:
+            self._count(next(reversed(self._held)))
+        self._held.pop(place, None)
+        self._held[place] = self._last = index
+        moment, scope = place
+        if moment is None:
+            self.indexes.pop(scope, None)
+            self.indexes[scope] = index
+            if isinstance(scope, tuple):
+                self._unions.add(scope)
 
     def evict(self, changed: Iterable[ScopeIndex] = ()) -> list[ScopeIndex]:
-        """Drop and return the indexes beyond the bound; *changed* indexes are measured again."""
+        """Drop the indexes beyond the bound; return the dropped indexes of the present.
+
+        *changed* indexes are measured again, and so is each moment that shares parts with them.
+        """
         for index in changed:
-            self._count(index)
+            self._count((None, index.scope))
+            if len(self._held) > len(self.indexes):
+                self._count_moments(index.scope)
         gone: list[ScopeIndex] = []
-        while self._most is not None and self._bytes > self._most and len(self.indexes) > 1:
-            gone.append(next(iter(self.indexes.values())))
-            self.drop(gone[-1])
+        while self._most is not None and self._bytes > self._most and len(self._held) > 1:
+            (moment, scope), index = next(iter(self._held.items()))
+            self._remove((moment, scope))
+            if moment is None:
+                gone.append(index)
         return gone
 
     def drop(self, index: ScopeIndex) -> None:
-        """Let go of an index."""
-        del self.indexes[index.scope]
-        self._unions.discard(index.scope)
-        self._bytes -= self._counted.pop(index.scope, 0)
+        """Let go of an index of the present."""
+        self._remove((None, index.scope))
 
-    def _count(self, index: ScopeIndex) -> None:
-        taken = index.nbytes
-        self._bytes += taken - self._counted.get(index.scope, 0)
-        self._counted[index.scope] = taken
+    def drop_moment(self, moment: Hashable) -> None:
+        """Let go of the indexes of *moment*."""
+        for place in list(self._held):
+            if place[0] is moment:
+                self._remove(place)
+
+    def _remove(self, place: _Place) -> None:
+        moment, scope = place
+        index = self._held.pop(place)
+        self._bytes -= self._counted.pop(place, 0)
+        if index is self._last:
+            self._last = next(reversed(self._held.values()), None)
+        if moment is None:
+            del self.indexes[scope]
+            self._unions.discard(scope)
+            self._count_moments(scope)
+
+    def _count_moments(self, scope: Scope) -> None:
+        for place in list(self._held):
+            if place[0] is not None and place[1] == scope:
+                self._count(place)
+
+    def _count(self, place: _Place) -> None:
+        moment, scope = place
+        origin = None if moment is None else self.indexes.get(scope)
+        index = self._held[place]
+        taken = index.nbytes - (0 if origin is None else index.shared_bytes(origin))
+        self._bytes += taken - self._counted.get(place, 0)
+        self._counted[place] = taken
 
 
 @lru_cache(maxsize=4096)

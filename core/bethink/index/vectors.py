@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator
+from copy import copy
 from importlib import import_module
 from typing import Any, Final, NamedTuple
 
@@ -65,6 +66,17 @@ class VectorColumn:
     def nbytes(self) -> int:
         """The bytes in use."""
         return self._columns.nbytes
+
+    def shared(self) -> VectorColumn:
+        """Return a copy that shares the vectors until either grows."""
+        twin = copy(self)
+        twin._columns = self._columns.shared()
+        return twin
+
+    def shared_bytes(self, origin: VectorColumn) -> int:
+        """Return the bytes that are also in use by *origin*."""
+        same = np.may_share_memory(self._columns["codes"], origin._columns["codes"])
+        return self.nbytes if same else 0
 
     def keep(self, kept: Column) -> None:
         """Remove the positions that are False in *kept* (bool by position)."""

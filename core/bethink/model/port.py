@@ -374,13 +374,18 @@ class Backend(Protocol):
         """Return the changes after *since*, with the data of live rows in *scopes*."""
 
     def load(
-        self, scope: Scope, limit: int | None = None, recent: Mapping[int, Row] = NO_ROWS
+        self,
+        scope: Scope,
+        limit: int | None = None,
+        recent: Mapping[int, Row] = NO_ROWS,
+        *,
+        aside: bool = False,
     ) -> IndexData:
         """Read all data for an index of *scope*, at one consistent journal position.
 
         With *limit*, read only so many of the first unindexed rows, and only the small segments at
         the end once the segments hold about as many rows together. Unchanged unindexed rows are
-        taken from *recent*.
+        taken from *recent*. With *aside*, other reads and writes do not wait for the load.
         """
 
     def vectors(self, rows: Sequence[int], name: str) -> dict[int, Vector]:
@@ -433,6 +438,27 @@ class Backend(Protocol):
 
     def close(self) -> None:
         """Release every resource; closing twice is fine."""
+
+
+class PastReader(Backend, Protocol):
+    """A backend at a moment, beside the backend of the present."""
+
+    def load(
+        self,
+        scope: Scope,
+        limit: int | None = None,
+        recent: Mapping[int, Row] = NO_ROWS,
+        *,
+        aside: bool = True,
+    ) -> IndexData:
+        """Read the data of the present about rows that existed at the moment."""
+
+    def changed(self, scope: Scope, ids: Sequence[str] = ()) -> tuple[list[int], list[Row]]:
+        """Return the current rows of the records that changed since the moment, and *ids*.
+
+        The second list has the rows of the moment, without vectors, of those that were live in
+        *scope*.
+        """
 
 
 class Current(NamedTuple):

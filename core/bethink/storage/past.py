@@ -10,6 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from functools import cache, partial
 from itertools import islice
 from operator import attrgetter
@@ -27,6 +28,7 @@ from ..model.port import (
     NO_ROWS,
     Backend,
     Changes,
+    Current,
     IndexData,
     Page,
     Row,
@@ -138,15 +140,31 @@ class PastBackend:
         return self._present.totals(scope, now)
 
     def load(
-        self, scope: Scope, limit: int | None = None, recent: Mapping[int, Row] = NO_ROWS
+        self,
+        scope: Scope,
+        limit: int | None = None,
+        recent: Mapping[int, Row] = NO_ROWS,
+        *,
+        aside: bool = True,
     ) -> IndexData:
-        found = sorted(self._live(scope), key=_own_row)
-        vectors = self._vectors(found)
-        rows = tuple(
-            Row(each.row, each.current.ordinal, each.record, {EMBEDDED: vectors[each.row]})
-            for each in found
+        data = self._present.load(scope, aside=aside)
+        return replace(
+            data,
+            segments=tuple(each for each in data.segments if each.first <= self._seq),
+            unindexed=tuple(row for row in data.unindexed if row.row <= self._seq),
         )
-        return IndexData(self._seq, (), {}, rows, ())
+
+    def changed(self, scope: Scope, ids: Sequence[str] = ()) -> tuple[list[int], list[Row]]:
+        found = {
+            each.ordinal: each
+            for each in self.journal_reader.candidates(scope, self._seq, self._seq)
+        }
+        found |= {each.ordinal: each for each in self.journal_reader.current(ids)}
+        rows = [
+            Row(each.row, each.current.ordinal, each.record, {})
+            for each in self._live_among(scope, list(found.values()))
+        ]
+        return [each.row for each in found.values()], rows
 
     def vectors(self, rows: Sequence[int], name: str) -> dict[int, Vector]:
         found = self._present.vectors(rows, name)
@@ -187,9 +205,14 @@ class PastBackend:
     def close(self) -> None: ...
 
     def _live(self, scope: Scope, now: float | None = None) -> list[RecordAt]:
-        found = records_at(
-            self.journal_reader, self.journal_reader.candidates(scope, self._seq), self._seq
-        )
+        found = self.journal_reader.candidates(scope, self._seq)
+        return self._live_among(scope, found, now)
+
+    def _live_among(
+        self, scope: Scope, candidates: Sequence[Current], now: float | None = None
+    ) -> list[RecordAt]:
+        """Return the *candidates* that were live in *scope*, unexpired by *now*."""
+        found = records_at(self.journal_reader, candidates, self._seq)
         inside = cache(partial(covers, scope))
         last = -math.inf if now is None else now
         return [

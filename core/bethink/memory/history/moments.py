@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final, TypeAlias
 
 from ...errors import CompactedError, NotFoundError, ValidationError
-from ...index import ResidentIndex
+from ...index import PastIndex
 from ...model import fields
 from ...model.records import LogEntry, Snapshot
 from ...model.replay import Moment
@@ -28,7 +28,7 @@ class Moments:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._indexes: dict[int, tuple[PastBackend, ResidentIndex]] = {}
+        self._indexes: dict[int, PastIndex] = {}
         self._checked = engine.backend.head()
         self._embedder = engine.embedder
 
@@ -103,27 +103,28 @@ class Moments:
     def engine(self, moment: Moment) -> Engine:
         """Return an engine that reads the store at *moment*, and never writes."""
         present = self._engine
+        present.checked_dimension()
+        self._drop_stale_indexes()
         with present.index.lock:
-            present.checked_dimension()
-            self._drop_stale_indexes()
-            found = self._indexes.pop(moment.seq, None)
-            if found is None:
-                backend = PastBackend(present.backend, present.embed, moment.seq)
-                found = backend, ResidentIndex(backend, present.dimension)
-            self._indexes[moment.seq] = found
-            for seq in list(self._indexes)[:-MAX_MOMENTS]:
-                del self._indexes[seq]
-        backend, index = found
-        index.lock = present.index.lock  # one lock for all indexes, so that a fork takes one lock
+            index = self._indexes.pop(moment.seq, None)
+            if index is None:
+                past = PastBackend(present.backend, present.embed, moment.seq)
+                index = PastIndex(past, present.dimension, present.index)
+            self._indexes[moment.seq] = index
+            gone = [self._indexes.pop(seq) for seq in list(self._indexes)[:-MAX_MOMENTS]]
+            present.index.drop_moments(gone)
         at, embedder, new_id = moment.at, present.embedder, present.new_id
-        return Engine(backend, embedder, lambda: at, new_id, index=index, present=present)
+        return Engine(index.backend, embedder, lambda: at, new_id, index=index, present=present)
 
     def _drop_stale_indexes(self) -> None:
         """Drop the indexes of all moments after an erasing or a change of the embedder."""
-        if self._embedder is not self._engine.embedder:
-            self._indexes.clear()
-            self._embedder = self._engine.embedder
-        backend = self._engine.backend
-        checked, self._checked = self._checked, backend.head()
-        if self._indexes and checked != self._checked and backend.journal_reader.erased(checked):
-            self._indexes.clear()
+        backend, embedder, checked = self._engine.backend, self._engine.embedder, self._checked
+        head = backend.head()
+        stale = embedder is not self._embedder or (
+            bool(self._indexes) and head != checked and backend.journal_reader.erased(checked)
+        )
+        with self._engine.index.lock:
+            self._checked, self._embedder = head, embedder
+            if stale:
+                self._engine.index.drop_moments(self._indexes.values())
+                self._indexes.clear()

@@ -275,9 +275,15 @@ class SQLiteBackend:
         return Changes(since, head, frozenset(rows), tuple(live), erased=erased)
 
     def load(
-        self, scope: Scope, limit: int | None = None, recent: Mapping[int, Row] = NO_ROWS
+        self,
+        scope: Scope,
+        limit: int | None = None,
+        recent: Mapping[int, Row] = NO_ROWS,
+        *,
+        aside: bool = False,
     ) -> IndexData:
-        with self._connections.read_transaction() as connection:
+        use = self._connections.aside if aside else self._connections.read_transaction
+        with use() as connection:
             names = (
                 [scope] if isinstance(scope, str) else _count_by_namespace(connection, scope, _LIVE)
             )

@@ -99,6 +99,7 @@ class Connections:
         except BaseException:
             self._writer.close()
             raise
+        self._aside: Connection | None = None
         self._asleep = False
 
     def _connect(self) -> Connection:
@@ -135,6 +136,7 @@ class Connections:
         self._long_lock = threading.RLock()
         self._write_lock = threading.RLock()
         self._read_lock = self._write_lock if self.path == MEMORY else threading.RLock()
+        self._aside_lock = threading.RLock()
         self._waiting_lock = threading.Lock()
         self._wake_lock = threading.Lock()
         self._waiting = 0
@@ -277,6 +279,26 @@ class Connections:
                     connection.execute("COMMIT")
 
     @contextmanager
+    def aside(self) -> Iterator[sqlite3.Connection]:
+        """Hold a state of the file for a long read, while readers and writers continue.
+
+        A database in memory has one connection, so that everybody waits.
+        """
+        if self.path == MEMORY:
+            with self.read_transaction() as connection:
+                yield connection
+            return
+        with translate_errors(self.path), self._aside_lock:
+            self._wake()
+            self._aside = connection = self._aside or self._connect()
+            try:
+                connection.execute("BEGIN")
+                yield connection
+            finally:
+                if connection.in_transaction:
+                    connection.execute("COMMIT")
+
+    @contextmanager
     def long_read_transaction(self) -> Iterator[sqlite3.Connection]:
         """Hold a state of the file for long, while readers and writers continue.
 
@@ -319,7 +341,7 @@ class Connections:
     @contextmanager
     def _exclusive(self) -> Iterator[Connection]:
         """Hold all connections to the file, with no transaction open."""
-        with self._long_lock, self._write_lock, self._read_lock:
+        with self._long_lock, self._aside_lock, self._write_lock, self._read_lock:
             self._wake()
             if self._group is not None:
                 self._commit(self._group)
@@ -327,7 +349,7 @@ class Connections:
 
     def close(self) -> None:
         """Close all connections; a second call does nothing."""
-        with self._long_lock, self._write_lock:
+        with self._long_lock, self._aside_lock, self._write_lock:
             if self._closed:
                 return
             if self._group is not None:
@@ -338,10 +360,13 @@ class Connections:
                 self._queue.remove()
             with self._read_lock:
                 self._reader.close()
+            if self._aside is not None:
+                self._aside.close()
 
     def sleep(self) -> None:
         """Finish current work, close the connections and hold still until ``resume``."""
         self._long_lock.acquire()
+        self._aside_lock.acquire()
         self._write_lock.acquire()
         if self._group is not None:
             self._commit(self._group)
@@ -350,6 +375,8 @@ class Connections:
             self._asleep = True
             self._writer.close()
             self._reader.close()
+            if self._aside is not None:
+                self._aside.close()
 
     def resume(self, *, in_child: bool) -> None:
         """Continue after ``sleep``; a child creates new locks."""
@@ -358,6 +385,7 @@ class Connections:
             return
         self._read_lock.release()
         self._write_lock.release()
+        self._aside_lock.release()
         self._long_lock.release()
 
     def _wake(self) -> None:

@@ -102,7 +102,7 @@ class SQLiteJournalReader:
 
     def key_holders(self, namespace: str, key: str, seq: int, most: int = -1) -> list[Current]:
         place = "namespace = ? AND key = ?"
-        return self._found(
+        return self._found_aside(
             f"{self._current} WHERE ordinal <= ? AND id IN "
             f"(SELECT id FROM records WHERE {place} AND state = 'live' "
             f"UNION SELECT id FROM records WHERE {place} AND state <> 'live' AND ordinal <= ? "
@@ -112,24 +112,32 @@ class SQLiteJournalReader:
 
     def candidates(self, scope: Scope, seq: int, since: int | None = None) -> list[Current]:
         inside, parameters = scope_sql(scope)
-        living = seq, 0 if since is None else since
-        gone = seq, seq if since is None else since
-        existed = "ordinal <= ? AND revision > ?"
-        return self._found(  # in a single query, since other threads may write between two
-            f"{self._current} WHERE {inside} AND state = 'live' AND {existed} UNION ALL "
-            f"{self._current} INDEXED BY records_patched "
-            f"WHERE {inside} AND state <> 'live' AND revision <> row AND {existed} UNION ALL "
-            f"{self._current} WHERE id IN (SELECT id FROM departures WHERE {inside}) "
-            f"AND NOT {inside} AND {existed}",
-            *(*parameters, *living),
-            *(*parameters, *gone),
-            *(*parameters, *parameters, *gone),
+        last = seq if since is None else since
+        existed, span = "ordinal <= ? AND revision > ?", (seq, last)
+        patched = f"{self._current} INDEXED BY records_patched WHERE {inside} AND revision <> row"
+        if since is None:
+            here = (
+                f"{self._current} WHERE {inside} AND state = 'live' AND ordinal <= ? UNION ALL "
+                f"{patched} AND state <> 'live' AND {existed}"
+            )
+            given = (*parameters, seq, *parameters, *span)
+        else:
+            here = (
+                f"{self._current} NOT INDEXED WHERE row > ? AND revision = row AND {inside} "
+                f"AND ordinal <= ? UNION ALL {patched} AND {existed}"
+            )
+            given = (last, *parameters, seq, *parameters, *span)
+        moved = "id IN (SELECT id FROM departures WHERE"
+        return self._found_aside(  # in a single query, since other threads may write between two
+            f"{here} UNION ALL "
+            f"{self._current} WHERE {moved} {inside}) AND NOT {inside} AND {existed}",
+            *(*given, *parameters, *parameters, *span),
         )
 
     def expiring(self, scope: Scope, after: float, until: float) -> list[Current]:
         inside, parameters = scope_sql(scope)
         span = "state = 'live' AND expires_at > ? AND expires_at <= ?"
-        return self._found(
+        return self._found_aside(
             f"{self._current} INDEXED BY records_expiring WHERE {span} AND {inside}",
             after,
             until,
@@ -141,10 +149,15 @@ class SQLiteJournalReader:
             # An error keeps its frames: a name for the cursor would keep the statement open.
             return list(map(partial(current_of, self._auth), connection.execute(sql, parameters)))
 
+    def _found_aside(self, sql: str, *parameters: object) -> list[Current]:
+        """Return the records of a query that may take long."""
+        with self._connections.aside() as connection:
+            return list(map(partial(current_of, self._auth), connection.execute(sql, parameters)))
+
     def histories(self, records: Sequence[Current], seq: int) -> list[RecordHistory]:
         found: list[RecordHistory] = []
         for start in range(0, len(records), _BATCH_RECORDS):
-            with self._connections.reading() as connection:
+            with self._connections.aside() as connection:
                 some = records[start : start + _BATCH_RECORDS]
                 for record in some:
                     read = partial(read_history, connection, self._auth, record, seq)
