@@ -1,14 +1,39 @@
-"""The part of the port that checks read: every record with all journal entries, and damage."""
+"""The parts of the port that read everything, for exports and for checks."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from .port import Entry
-from .records import MemoryRecord, Problem
+from .arrays import Vector
+from .port import Cut, Entry, Row
+from .records import MemoryRecord, Problem, Snapshot
+
+
+class FullScan(Protocol):
+    """All data of a backend at one moment, read piece by piece while writers go on."""
+
+    def head(self) -> int:
+        """Return the last journal position."""
+
+    def cut(self) -> Cut | None:
+        """Return the end of the compacted history, None for a whole journal."""
+
+    def records(self) -> Iterator[Row]:
+        """Yield every record, in any state, in order of insertion."""
+
+    def entries(self) -> Iterator[tuple[Entry, Mapping[str, Vector]]]:
+        """Yield the journal, oldest first, with the remaining named vectors of each entry.
+
+        A compacted journal begins with the storing of each record as of the cut, in order of
+        insertion, and the links of the cut. The entries of compacting are left out.
+        """
+
+    def snapshots(self) -> list[Snapshot]:
+        """Return all snapshots, oldest first."""
+
 
 Move = tuple[str, str, str | None]
 """The id of a record, and the namespace and key that the record left."""

@@ -11,7 +11,7 @@ cheap to update.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import islice
@@ -25,7 +25,7 @@ from .arrays import Rows, Vector
 from .progress import Tell
 
 if TYPE_CHECKING:
-    from .inspection import Inspection
+    from .inspection import FullScan, Inspection
 
 EMBEDDED = ""
 """The vector name under which the store's own embedder writes."""
@@ -522,29 +522,6 @@ class Cut(NamedTuple):
 
     seq: int
     at: float
-
-
-class FullScan(Protocol):
-    """All data of a backend at one moment, read piece by piece while writers go on."""
-
-    def head(self) -> int:
-        """Return the last journal position."""
-
-    def cut(self) -> Cut | None:
-        """Return the end of the compacted history, None for a whole journal."""
-
-    def records(self) -> Iterator[Row]:
-        """Yield every record, in any state, in order of insertion."""
-
-    def entries(self) -> Iterator[tuple[Entry, Mapping[str, Vector]]]:
-        """Yield the journal, oldest first, with the remaining named vectors of each entry.
-
-        A compacted journal begins with the storing of each record as of the cut, in order of
-        insertion, and the links of the cut. The entries of compacting are left out.
-        """
-
-    def snapshots(self) -> list[Snapshot]:
-        """Return all snapshots, oldest first."""
 
 
 class JournalReader(Protocol):

@@ -71,7 +71,7 @@ def in_time(verb: Any) -> Any:
     return found[0]
 
 
-@pytest.mark.parametrize("place", ["load", "_read_history"])
+@pytest.mark.parametrize("place", ["load", "read_history"])
 def test_the_present_goes_on_while_a_moment_is_read(
     place: str, store: MemoryStore, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -96,7 +96,7 @@ def test_a_moment_dropped_while_it_is_read_is_not_kept(
     store.snapshot("then")
     store.update(record.id, importance=0.9)
     store.recall("cat")
-    with held(monkeypatch, store, "_read_history"):
+    with held(monkeypatch, store, "read_history"):
         index = engine_of(store).index
         index.drop_moments()
     assert list(index._scopes.indexes) == ["default"]
