@@ -75,7 +75,9 @@ def test_words_and_times_filter_and_stay_in_the_address(page: Any) -> None:
     visit(page, "/memories?ns=tickets")
     page.get_by_label("Words").fill("ticket 17")
     page.keyboard.press("Enter")
-    page.locator(".rows .text").first.filter(has_text="Ticket 17 waits.").wait_for()
+    page.locator(".head", has_text="2 rows").wait_for()
+    shown = page.locator(".rows .text").all_inner_texts()
+    assert shown == ["Ticket 117 waits.", "Ticket 17 waits."]
     assert "q=ticket+17" in page.url
     visit(page, "/memories?since=2000-01-01&category=gotcha")
     assert page.locator(".rows .text").inner_text() == SCRIPT
@@ -102,8 +104,84 @@ def test_the_whole_list_is_saved_as_json_and_as_lines(page: Any, server: Served)
         (".jsonl", lambda text: [json.loads(line) for line in text.splitlines()]),
     ):
         with page.expect_download() as told:
-            page.get_by_role("button", name=ending, exact=True).click()
+            page.get_by_role("link", name=ending, exact=True).click()
         assert told.value.suggested_filename == f"memories{ending}"
         found = parse(Path(told.value.path()).read_text(encoding="utf-8"))
         assert len(found) == 120
         assert {each["id"] for each in found} == wanted
+
+
+def test_the_address_of_a_saved_list_is_read_by_a_program(page: Any, server: Served) -> None:
+    visit(page, "/memories?q=WAITS+ticket&order=oldest")
+    address = page.get_by_role("link", name=".jsonl", exact=True).get_attribute("href")
+    with server.client() as http:
+        lines = http.get(address).text.splitlines()
+    assert [json.loads(line)["content"] for line in lines] == [
+        f"Ticket {number} waits." for number in range(120)
+    ]
+
+
+def test_other_lists_are_saved_as_lines(page: Any, server: Served) -> None:
+    for view, ready in (("conflicts", ".pair"), ("activity", ".rows li"), ("tasks", ".rows li")):
+        page.goto(f"/{view}")
+        page.wait_for_selector(ready)
+        link = page.get_by_role("link", name=".jsonl", exact=True)
+        with page.expect_download() as told:
+            link.click()
+        with server.client() as http:
+            wanted = http.get(link.get_attribute("href")).text
+        assert Path(told.value.path()).read_text(encoding="utf-8") == wanted
+        assert wanted.count("\n") == {"conflicts": 200, "activity": 124, "tasks": 2}[view]
+
+
+def test_a_page_of_twelve_thousand_rows_is_read_and_drawn_alone(page: Any, server: Served) -> None:
+    with MemoryStore(server.path) as store:
+        store.store_many([{"content": f"Row {number}."} for number in range(11_876)])
+        assert len(everything(store)) == 12_000
+    asked = list[str]()
+    page.on("request", lambda sent: asked.append(sent.url))
+    visit(page, "/memories")
+    assert page.locator(".rows > li").count() == 100
+    assert sum("/v1/memories" in url for url in asked) == 1
+    page.get_by_text("rows 1 to 100 of 12,000").wait_for()
+    page.keyboard.press("n")
+    page.get_by_text("Page 2 of 120").wait_for()
+    page.get_by_role("link", name="Last").click()
+    page.get_by_text("rows 11,901 to 12,000 of 12,000").wait_for()
+    assert page.locator(".rows .text").last.inner_text() == "Bob lives in Oslo."
+    assert page.url.endswith("/memories?page=120")
+    page.go_back()
+    page.get_by_text("Page 2 of 120").wait_for()
+    page.get_by_label("Category").fill("gotcha")
+    page.keyboard.press("Enter")
+    page.locator(".head", has_text="1 row").wait_for()
+
+
+def test_fifty_of_two_pages_are_forgotten_and_taken_back(page: Any, server: Served) -> None:
+    before = records(server)
+    visit(page, "/memories?ns=tickets")
+    for box in page.get_by_role("checkbox", name="Choose: Ticket").all()[:49]:
+        box.check()
+    page.keyboard.press("n")
+    page.get_by_text("Page 2 of 2").wait_for()
+    page.get_by_role("checkbox", name="Choose: Ticket 3 waits.").check()
+    page.get_by_role("button", name="Forget", exact=True).click()
+    page.get_by_role("heading", name="Forget 50 memories?").wait_for()
+    confirm(page, "Forget")
+    page.locator(".toast", has_text="50 memories forgotten").wait_for()
+    assert len(records(server)) == len(before) - 50
+    page.get_by_role("button", name="Undo").click()
+    page.locator("#announcer", has_text="Undone").wait_for(state="attached")
+    assert records(server) == before
+
+
+def test_the_whole_list_is_chosen(page: Any, server: Served) -> None:
+    visit(page, "/memories?category=todo")
+    page.keyboard.press("a")
+    page.get_by_role("button", name="Choose all 120 of the list").click()
+    page.get_by_role("toolbar").get_by_text("120 memories chosen").wait_for()
+    page.get_by_role("button", name="Archive", exact=True).click()
+    page.get_by_role("heading", name="Archive 120 memories?").wait_for()
+    confirm(page, "Archive")
+    page.wait_for_selector("memories-view .empty")
+    assert len(records(server)) == 4

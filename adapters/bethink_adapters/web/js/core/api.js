@@ -83,6 +83,13 @@ export const patch = (path, body, options) => json("PATCH", path, { body, ...opt
 /** @param {string} path @param {Options} [options] */
 export const remove = (path, options) => json("DELETE", path, options);
 
+/** The items of the whole list at *path*, each as a line of JSON.
+ * @param {string} path @param {Record<string, unknown>} [query] @param {AbortSignal} [signal] */
+export async function lines(path, query, signal) {
+  const text = await (await send("GET", `${path}.jsonl`, { query, signal })).text();
+  return text.split("\n").slice(0, -1);
+}
+
 /** A memory with its entity tag. @param {string} id @param {AbortSignal} [signal] */
 export async function getMemory(id, signal) {
   const reply = await send("GET", memoryPath(id), { signal });

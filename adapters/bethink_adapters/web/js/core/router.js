@@ -52,12 +52,12 @@ export function href(path, query = {}) {
 /** The address of a memory. @param {string} id @param {Record<string, unknown>} [query] */
 export const memory = (id, query) => href(`/memories/${encodeURIComponent(id)}`, query);
 
-/** The present address with *changes* to the query; null removes. @param {Record<string, unknown>} changes */
+/** The present address with *changes* to the query; null removes. A changed list begins at the first page. @param {Record<string, unknown>} changes */
 export function changedQuery(changes) {
   const query = {};
   const now = new URLSearchParams(location.search);
   for (const name of new Set(now.keys())) query[name] = now.getAll(name);
-  return href(location.pathname, { ...query, ...changes });
+  return href(location.pathname, { ...query, page: null, ...changes });
 }
 
 /** @param {string} url @param {{replace?: boolean}} [options] */

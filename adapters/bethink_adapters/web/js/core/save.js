@@ -1,5 +1,6 @@
 // Saving a list as a file. The token travels in a header, so a plain link could not fetch the list.
 
+import * as api from "./api.js";
 import { counted } from "./format.js";
 import { html } from "./template.js";
 import { announce, failed, toast } from "./toasts.js";
@@ -13,18 +14,18 @@ export function save(name, content) {
   setTimeout(() => URL.revokeObjectURL(link.href));
 }
 
-/** Two buttons that save the whole list of a view as JSON, or with an item on each line.
- * @param {string} name of the file @param {() => Promise<any[]>} read every item of the list */
-export function saving(name, read) {
-  const run = async (ending, text) => {
-    const items = await read();
-    save(`${name}.${ending}`, new Blob([text(items)], { type: "application/json" }));
-    toast(`Saved ${counted(items.length, "row")} to ${name}.${ending}`);
+/** Links to the list at *path* of the API. A program with a token can read each address; a click
+ * saves all items, as JSON or with an item on each line.
+ * @param {string} path @param {Record<string, unknown>} [query] */
+export function saving(path, query) {
+  const link = (ending, href, text) => html`<a href=${href} download
+    @click=${(event) => { event.preventDefault(); run(`${path.slice(1)}.${ending}`, text).catch(failed); }}>.${ending}</a>`;
+  const run = async (name, text) => {
+    const lines = await api.lines(path, query);
+    save(name, new Blob([text(lines)], { type: "application/json" }));
+    toast(`Saved ${counted(lines.length, "row")} to ${name}`);
     announce("Saved");
   };
-  const lines = (items) => items.map((item) => `${JSON.stringify(item)}\n`).join("");
-  const whole = (items) => `${JSON.stringify(items, null, 2)}\n`;
-  return html`<span class="saving">Save as
-    <button class="plain" @click=${() => run("json", whole).catch(failed)}>.json</button>
-    <button class="plain" @click=${() => run("jsonl", lines).catch(failed)}>.jsonl</button></span>`;
+  return html`<span class="saving">Save as ${link("json", api.address(path, query), (lines) => `[\n${lines.join(",\n")}\n]\n`)}
+    ${link("jsonl", api.address(`${path}.jsonl`, query), (lines) => lines.map((line) => `${line}\n`).join(""))}</span>`;
 }

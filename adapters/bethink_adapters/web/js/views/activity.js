@@ -4,6 +4,7 @@ import * as api from "../core/api.js";
 import { define } from "../core/element.js";
 import { iso, when } from "../core/format.js";
 import { memory } from "../core/router.js";
+import { saving } from "../core/save.js";
 import { scope, shared, values } from "../core/state.js";
 import { each, html } from "../core/template.js";
 import { failed, toast, undo } from "../core/toasts.js";
@@ -12,6 +13,7 @@ import { choice } from "../parts/choice.js";
 import { empty, rowKeys } from "../parts/rows.js";
 
 const PAGE = 100;
+const MOST = 1000; // entries of a saved list
 const FINAL = new Set(["touch", "snapshot", "erase"]);
 
 class Activity extends View {
@@ -34,7 +36,7 @@ class Activity extends View {
 
   draw() {
     const actions = [...new Set((this.all ?? []).map((entry) => entry.action))].sort();
-    return html`<div class="head"><h1>Activity</h1><p class="soft">${values.live ? "live" : "connecting"}</p></div>
+    return html`<div class="head"><h1>Activity</h1><p class="soft">${values.live ? "live" : "connecting"} ${this.items.length > 0 && !this.place.query.get("action") && saving("/log", { ...scope(), limit: MOST })}</p></div>
       <div class="tools">${choice(this.place.query, "action", "Action", [["", "all"], ...actions.map((name) => [name, name])])}
         <button @click=${() => { this.paused = !this.paused; this.load(); }}>${this.paused ? "Go on" : "Pause"}</button></div>
       ${this.items.length

@@ -4,6 +4,7 @@ import * as api from "../core/api.js";
 import { define } from "../core/element.js";
 import { when } from "../core/format.js";
 import { memory } from "../core/router.js";
+import { saving } from "../core/save.js";
 import { scope } from "../core/state.js";
 import { each, html } from "../core/template.js";
 import { failed, undoable } from "../core/toasts.js";
@@ -12,6 +13,7 @@ import { empty, rowKeys } from "../parts/rows.js";
 import { marked } from "../parts/words.js";
 
 const PAGE = 50;
+const MOST = 200; // pairs of a saved list
 
 class Conflicts extends View {
   opened() {
@@ -39,7 +41,7 @@ class Conflicts extends View {
   draw() {
     const side = (name, record, other) => html`<article><span class="soft">${name} · ${when(record.created_at)} · ${record.namespace}</span>
       <a class="content" href=${memory(record.id)}>${marked(record.content, other.content)}</a></article>`;
-    return html`<div class="head"><h1>Conflicts</h1><p class="soft">${this.loaded && this.items.length > 0 && html`<kbd>j</kbd> <kbd>k</kbd> move, <kbd>1</kbd> <kbd>2</kbd> keep`}</p></div>
+    return html`<div class="head"><h1>Conflicts</h1><p class="soft">${this.loaded && this.items.length > 0 && html`<kbd>j</kbd> <kbd>k</kbd> move, <kbd>1</kbd> <kbd>2</kbd> keep ${saving("/conflicts", { ...scope(), limit: MOST })}`}</p></div>
       ${this.items.length
         ? each(this.items, (pair) => pair.older.id + pair.newer.id, (pair, index) => html`<div class="pair" ?data-now=${index === this.at}>
           ${side("Older", pair.older, pair.newer)}${side("Newer", pair.newer, pair.older)}

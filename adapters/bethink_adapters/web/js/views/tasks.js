@@ -4,6 +4,7 @@ import * as api from "../core/api.js";
 import { define } from "../core/element.js";
 import { ago, count, counted, iso } from "../core/format.js";
 import { changedQuery, go } from "../core/router.js";
+import { saving } from "../core/save.js";
 import { each, html } from "../core/template.js";
 import { View } from "../core/view.js";
 import { choice } from "../parts/choice.js";
@@ -69,7 +70,8 @@ class Tasks extends View {
       ${empty("Tasks belong to the user of this computer. A token for the whole file shows tasks.", "bethink serve --new-token")}`;
     const { query } = this.place;
     const open = this.all.filter((task) => !task.closed).length;
-    return html`<div class="head"><h1>Tasks</h1><p class="soft">${count(open)} open · ${count(this.all.length - open)} closed · links in ${this.listing.namespace}</p></div>
+    return html`<div class="head"><h1>Tasks</h1><p class="soft">${count(open)} open · ${count(this.all.length - open)} closed · links in ${this.listing.namespace}
+        ${this.items.length > 0 && !query.get("source") && saving("/tasks", { closed: query.has("closed") })}</p></div>
       <div class="tools">${choice(query, "source", "Source", [["", "all"], ...SOURCES])}${choice(query, "closed", "Show", [["", "open tasks"], ["1", "closed tasks, too"]])}
         ${!this.rights.read_only && html`<a class="button" href=${changedQuery({ sync: 1 })}>Preview outcomes</a>`}</div>
       ${query.has("sync") && !this.rights.read_only && html`<task-outcomes .place=${this.place} .tasks=${this.all}></task-outcomes>`}
