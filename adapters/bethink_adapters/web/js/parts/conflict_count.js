@@ -9,6 +9,8 @@ import { failed } from "../core/toasts.js";
 export const MOST_CONFLICTS = 99;
 /** The server compares many texts: the page waits this many times as long as the last count took. */
 const REST = 10;
+/** The view of the address is read first. */
+const FIRST_MILLISECONDS = 1000;
 
 class ConflictCount extends BethinkElement {
   static properties = ["namespace"];
@@ -20,7 +22,8 @@ class ConflictCount extends BethinkElement {
   opened() {
     this.listen(shared, "journal", () => this.soon());
     this.listen(shared, "change", () => this.update());
-    this.changed();
+    this.stale = true;
+    this.wait = window.setTimeout(() => this.rested(), FIRST_MILLISECONDS);
   }
 
   /** Another namespace counts at once. */
