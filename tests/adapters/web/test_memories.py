@@ -142,7 +142,7 @@ def test_a_page_of_twelve_thousand_rows_is_read_and_drawn_alone(page: Any, serve
     page.on("request", lambda sent: asked.append(sent.url))
     visit(page, "/memories")
     assert page.locator(".rows > li").count() == 100
-    assert sum("/v1/memories" in url for url in asked) == 1
+    assert sum("/v1/memories?" in url and "limit=100" in url for url in asked) == 1
     page.get_by_text("rows 1 to 100 of 12,000").wait_for()
     page.keyboard.press("n")
     page.get_by_text("Page 2 of 120").wait_for()
