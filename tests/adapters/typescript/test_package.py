@@ -105,6 +105,11 @@ def test_types_hold(package: Path) -> None:
     npm(package, "run", "check")
 
 
+def test_types_of_the_web_interface_hold(package: Path) -> None:
+    compiler = package / "node_modules" / "typescript" / "bin" / "tsc"
+    run(package, NODE, compiler, "-p", ROOT / "tests" / "adapters" / "web")
+
+
 def test_everything_works_on_the_newest_node(built: Path) -> None:
     told = npm(built, "test")
     print(told)

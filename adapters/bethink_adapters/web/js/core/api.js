@@ -4,7 +4,7 @@ const TOKEN = "bethink-token";
 
 /** A refused request, as RFC 9457 tells it. */
 export class Problem extends Error {
-  /** @param {{status: number, title?: string, detail?: string, type?: string}} told */
+  /** @param {{status: number, title?: string, detail?: string, type?: string, errors?: any[]}} told */
   constructor(told) {
     super(told.detail || told.title || `error ${told.status}`);
     this.status = told.status;

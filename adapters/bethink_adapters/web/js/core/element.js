@@ -4,7 +4,11 @@ import { render } from "./template.js";
 
 /** @typedef {import("./template.js").Template} Template */
 
-export class BethinkElement extends HTMLElement {
+/** An element takes fields of any name: a view keeps what `read()` returned.
+ * @type {new () => { querySelector(selectors: string): any, querySelectorAll(selectors: string): any } & HTMLElement & Record<string, any>} */
+const Base = HTMLElement;
+
+export class BethinkElement extends Base {
   /** Names of properties whose change draws the element again. @type {string[]} */
   static properties = [];
 

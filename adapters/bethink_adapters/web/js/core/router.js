@@ -27,7 +27,7 @@ export function place() {
   for (const route of routes) {
     const found = matcher(route.path).exec(location.pathname);
     if (!found) continue;
-    const params = {};
+    const params = /** @type {Record<string, string>} */ ({});
     for (const [name, text] of Object.entries(found.groups ?? {})) params[name] = decodeURIComponent(text);
     return { route, params, query: new URLSearchParams(location.search) };
   }

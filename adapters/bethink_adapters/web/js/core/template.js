@@ -224,8 +224,9 @@ class Child {
   }
 
   template(template) {
-    if (this.instance?.strings === template.strings) {
-      this.instance.set(template.values);
+    const { instance } = this;
+    if (instance && instance.strings === template.strings) {
+      instance.set(template.values);
       return;
     }
     this.clear();
@@ -248,7 +249,7 @@ class Child {
       child.end.remove();
       this.children.delete(key);
     }
-    let cursor = /** @type {ChildNode} */ (/** @type {Node} */ (this.start).nextSibling);
+    let cursor = /** @type {Node} */ (this.start).nextSibling;
     for (const { key, value } of items) cursor = this.item(key, value, cursor);
   }
 

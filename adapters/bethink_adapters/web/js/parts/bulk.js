@@ -22,6 +22,9 @@ const tagsOf = (text) => text.split(",").map((tag) => tag.trim()).filter(Boolean
 class Bulk extends BethinkElement {
   static properties = ["records", "state"];
 
+  /** What the request holds. @type {any} */
+  body = null;
+
   /** Ask for confirmation of an action, or for the tags. @param {string} name */
   async ask(name) {
     this.action = name;

@@ -15,6 +15,8 @@ const COUNTS = [
 ];
 
 class DataUpload extends BethinkElement {
+  path = "";
+
   /** Forget the chosen file. */
   discard() {
     Object.assign(this, { file: null, preview: null, done: null, problem: null });

@@ -11,6 +11,9 @@ import { marked } from "./words.js";
 class EditForm extends BethinkElement {
   static properties = ["record", "etag"];
 
+  /** The fields as typed so far. @type {any} */
+  draft = null;
+
   opened() {
     this.draft = this.fields(this.record);
     this.elsewhere = false;
@@ -24,7 +27,7 @@ class EditForm extends BethinkElement {
 
   /** Take what was typed into the draft. */
   type() {
-    const { elements } = /** @type {HTMLFormElement} */ (this.querySelector("form"));
+    const { elements } = this.querySelector("form");
     const text = (name) => elements[name].value.trim() || null;
     this.draft = {
       content: elements["content"].value,

@@ -24,10 +24,15 @@ function matching(commands, text) {
 class Palette extends BethinkElement {
   /** What may be chosen, asked at every opening. @type {() => Command[]} */
   commands = () => [];
-
-  opened() {
-    Object.assign(this, { text: "", at: 0, known: [], memories: [], items: [], turn: 0 });
-  }
+  /** @type {Command[]} */
+  known = [];
+  /** @type {Command[]} */
+  items = [];
+  /** @type {any[]} */
+  memories = [];
+  text = "";
+  at = 0;
+  turn = 0;
 
   open() {
     if (document.querySelector("dialog[open]")) return;

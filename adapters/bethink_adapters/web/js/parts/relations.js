@@ -57,8 +57,8 @@ class MemoryRelations extends View {
   /** @param {SubmitEvent} event */
   search(event) {
     event.preventDefault();
-    const { link } = /** @type {HTMLFormElement} */ (event.target).elements;
-    go(changedQuery({ link: link.value.trim() }), { replace: true });
+    const { elements } = /** @type {HTMLFormElement} */ (event.target);
+    go(changedQuery({ link: elements["link"].value.trim() }), { replace: true });
   }
 
   draw() {

@@ -48,9 +48,9 @@ class TaskLinks extends View {
   /** @param {SubmitEvent} event */
   search(event) {
     event.preventDefault();
-    const { q } = /** @type {HTMLFormElement} */ (event.target).elements;
-    q.blur();
-    go(changedQuery({ q: q.value }), { replace: true });
+    const { elements } = /** @type {HTMLFormElement} */ (event.target);
+    elements["q"].blur();
+    go(changedQuery({ q: elements["q"].value }), { replace: true });
   }
 
   draw() {

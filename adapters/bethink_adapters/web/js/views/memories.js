@@ -50,8 +50,10 @@ function filterOf(asked) {
 }
 
 class Memories extends View {
+  /** @type {Map<string, any>} */
+  picked = new Map();
+
   opened() {
-    this.picked = new Map();
     rowKeys(this, (record) => record.id, [
       { key: "x", label: "Choose the row", run: () => this.items[this.at] && this.pick(this.items[this.at]) },
       { key: "a", label: "Choose all rows shown", run: () => this.pickAll(this.items) },

@@ -17,9 +17,12 @@ const PAGE = 100;
 const ENTRY = /^#?\d{1,9}$/;
 
 class TimeMachine extends View {
+  /** @type {any[]} */
+  entries = [];
+  /** @type {any[]} */
+  snapshots = [];
+
   opened() {
-    this.entries = [];
-    this.snapshots = [];
     rowKeys(this, (item) => (item.memory ?? item).id);
     this.listen(shared, "journal", () => this.load());
     super.opened();
