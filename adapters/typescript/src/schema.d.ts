@@ -2177,9 +2177,9 @@ export interface components {
          *     ``states`` counts the records in each state: "live", "superseded", "archived", "forgotten",
          *     "erased", "expired". ``namespaces`` and ``categories`` count the live records; records without a
          *     category are in no category. ``outcomes`` counts the live records by outcome, rounded to a tenth
-         *     ("-0.3"); ``created`` by day of creation in UTC ("2026-11-24"). ``bytes`` is the size of the file once the log is written back.
-         *     ``last_change`` is the time of the last journal entry in Unix seconds, None without entries.
-         *     ``keyed`` says whether the file has an integrity key.
+         *     ("-0.3"); ``created`` by day of creation in UTC ("2026-11-24"). ``bytes`` is the size of the
+         *     file once the log is written back. ``last_change`` is the time of the last journal entry in Unix
+         *     seconds, None without entries. ``keyed`` says whether the file has an integrity key.
          */
         Stats: {
             /** Location */
