@@ -36,6 +36,7 @@ const TOAST_MILLISECONDS = 8000;
 class App extends BethinkElement {
   opened() {
     this.view = null;
+    this.turn = 0;
     this.messages = [];
     this.listen(window, "bethink-place", () => this.show());
     this.listen(window, "bethink-token", () => this.ask());
@@ -85,10 +86,15 @@ class App extends BethinkElement {
     requestAnimationFrame(() => requestAnimationFrame(() => this.querySelector("input[type=search]")?.focus()));
   }
 
+  /** Show the present address: at once in the view of the address, else after its module. */
   async show() {
     const found = place() ?? { route: HOME, params: {}, query: new URLSearchParams() };
-    await found.route.load();
-    if (this.view?.localName !== found.route.tag) this.view = document.createElement(found.route.tag);
+    const turn = ++this.turn;
+    if (this.view?.localName !== found.route.tag) {
+      await found.route.load();
+      if (turn !== this.turn) return;
+      this.view = document.createElement(found.route.tag);
+    }
     this.view.place = found;
     document.title = `${found.route.title} · bethink`;
     this.update();

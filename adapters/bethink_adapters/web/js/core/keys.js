@@ -4,8 +4,10 @@
 
 /** @type {Set<Key[]>} */
 const tables = new Set();
-let before = "";
-let clock = 0;
+/** The first key of two, and its moment on the clock of the events: a slow page makes no key late. */
+let first = { name: "", at: 0 };
+
+const MILLISECONDS_BETWEEN = 1200;
 
 /** Add *table* while *signal* lasts. @param {Key[]} table @param {AbortSignal} [signal] */
 export function keys(table, signal) {
@@ -36,8 +38,8 @@ function onKey(event) {
   if (typing(event.target) && !name.startsWith("Ctrl+")) return;
   if (name === "Enter" && pressable(event.target)) return;
   if (document.querySelector("dialog[open]") && !name.startsWith("Ctrl+")) return;
-  const both = before ? `${before} ${name}` : name;
-  before = "";
+  const both = first.name && event.timeStamp - first.at < MILLISECONDS_BETWEEN ? `${first.name} ${name}` : name;
+  first = { name: "", at: 0 };
   for (const table of [...tables].reverse()) {
     const found = table.find((item) => item.key === both);
     if (!found) continue;
@@ -45,11 +47,7 @@ function onKey(event) {
     found.run();
     return;
   }
-  if (name === "g") {
-    before = "g";
-    clearTimeout(clock);
-    clock = window.setTimeout(() => (before = ""), 1200);
-  }
+  if (name === "g") first = { name, at: event.timeStamp };
 }
 
 document.addEventListener("keydown", onKey);

@@ -28,7 +28,7 @@ export const facts = (record) => html`
 export function rowKeys(view, id, more = []) {
   view.at = -1;
   const move = (step) => {
-    view.at = Math.max(0, Math.min(view.items.length - 1, view.at + step));
+    view.at = Math.min(view.items.length - 1, Math.max(0, view.at + step));
     view.update();
     queueMicrotask(() => view.querySelector("[data-now]")?.scrollIntoView({ block: "nearest" }));
   };
