@@ -18,7 +18,7 @@ from .caller import Caller, Client, moment
 from .filters import Where, plain
 from .models import BatchBody, GetBody, ReinforceBody, StoreBody, UpdateBody
 from .problems import Problem, state_conflicts
-from .replies import Json, dicts, etag, names_tag
+from .replies import Cursor, Json, dicts, etag, names_tag
 from .routing import router, told
 from .settings import MAX_PAGE
 from .types import Flag, Id, Moment, Namespace
@@ -71,18 +71,18 @@ def list_memories(
     offset: Annotated[int, Query(ge=0, le=2**53, description="not with a cursor")] = 0,
 ) -> Response:
     """List memories; the pages of a listing show the moment of the first page."""
+    page = {"limit": limit + 1, "offset": offset, **listing.arguments}
     if cursor is not None:
-        seq, offset = _position(cursor, listing.digest)
-        only_now = listing.arguments["state"] != "live"  # the past lists live memories
-        view = caller.store if only_now else caller.store.as_of(seq)
-        found = view.all(limit=limit + 1, offset=offset, **listing.arguments)
+        place = _place(cursor, listing.digest)
+        page["offset"] = place.offset
+        live = page["state"] == "live"  # else the past lists none
+        found = _as_of(caller, place, page) if live else caller.store.all(**page)
     else:
-        page = {"limit": limit + 1, "offset": offset, **listing.arguments}
-        seq, found = _first_page(caller, listing.when, page)
+        place, found = _first_page(caller, listing, page)
     following = None
     if len(found) > limit:
-        following = replies.encode_cursor(seq, offset + limit, listing.digest)
-    body = {"items": dicts(found[:limit]), "next": following, "seq": seq}
+        following = replies.encode_cursor(place._replace(offset=place.offset + limit))
+    body = {"items": dicts(found[:limit]), "next": following, "seq": place.seq}
     headers = {} if following is None else {"Link": f'<?cursor={following}>; rel="next"'}
     return Json(body, headers=headers)
 
@@ -234,22 +234,36 @@ def _filter(where: str | None) -> Where | None:
         raise Problem(422, "validation", f"query.where: {first['msg']}") from None
 
 
-def _position(cursor: str, digest: str) -> tuple[int, int]:
-    """Return the journal entry and the offset of *cursor*."""
+def _place(cursor: str, digest: str) -> Cursor:
+    """Return the place of *cursor* in the listing *digest*."""
     found = replies.decode_cursor(cursor)
-    if found is None or found[2] != digest:
+    if found is None or found.digest != digest:
         raise NotFoundError("cursor", cursor)
-    return found[0], found[1]
+    return found
 
 
-def _first_page(caller: Caller, when: Any, page: dict[str, Any]) -> tuple[int, list[MemoryRecord]]:
-    """Return the last journal entry, and the page as of the entry."""
-    seq = when if when is not None else last_entry(caller)
-    if when is None:
-        found = caller.store.all(**page)
-        if last_entry(caller) == seq:
-            return seq, found
-    return seq, caller.store.as_of(seq).all(**page)
+def _first_page(
+    caller: Caller, listing: Listing, page: dict[str, Any]
+) -> tuple[Cursor, list[MemoryRecord]]:
+    """Return the place of the first page, and the page as of the last journal entry."""
+    when, store, at = listing.when, caller.store, caller.store.clock()
+    place = Cursor(last_entry(caller) if when is None else when, at, page["offset"], listing.digest)
+    if when is not None:
+        return place._replace(at=0), store.as_of(when).all(**page)
+    found = store.all(**page)
+    gone = {"expires_at": {"$gt": at}}  # before the page was read
+    if last_entry(caller) == place.seq and not store.all(
+        namespace=page["namespace"], where=gone, state="expired", limit=1
+    ):
+        return place, found
+    return place, _as_of(caller, place, page)
+
+
+def _as_of(caller: Caller, place: Cursor, page: dict[str, Any]) -> list[MemoryRecord]:
+    """Return the *page* as it was at *place*."""
+    unexpired = {"$not": {"expires_at": {"$lte": place.at}}}
+    where = {"$and": [page["where"], unexpired]} if page["where"] else unexpired
+    return caller.store.as_of(place.seq).all(**page | {"where": where})
 
 
 def last_entry(caller: Caller) -> int:

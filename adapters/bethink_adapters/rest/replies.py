@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
 from starlette.responses import Response
@@ -65,17 +64,26 @@ def memory(record: MemoryRecord, status: int = 200) -> Json:
     return Json(record.to_dict(), status, headers)
 
 
-def encode_cursor(seq: int, offset: int, digest: str) -> str:
-    """Return the cursor of the listing *digest*, as of journal entry *seq*, from *offset* on."""
-    text = f"{seq}.{offset}.{digest}"
-    return base64.urlsafe_b64encode(text.encode()).rstrip(b"=").decode()
+class Cursor(NamedTuple):
+    """The place *offset* in the listing *digest*, as of journal entry *seq* and the time *at*."""
+
+    seq: int
+    at: float
+    offset: int
+    digest: str
 
 
-def decode_cursor(cursor: str) -> tuple[int, int, str] | None:
-    """Return the parts of a cursor; None for a text that is no cursor."""
+def encode_cursor(cursor: Cursor) -> str:
+    """Return *cursor* as a text."""
+    return base64.urlsafe_b64encode(json.dumps(cursor).encode()).rstrip(b"=").decode()
+
+
+def decode_cursor(text: str) -> Cursor | None:
+    """Return the cursor of *text*; None for a text that is no cursor."""
     try:
-        text = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode("ascii")
-        seq, offset, digest = text.split(".")
-        return int(seq), int(offset), digest
-    except (binascii.Error, ValueError):
+        seq, at, offset, digest = json.loads(
+            base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+        )
+        return Cursor(int(seq), float(at), int(offset), str(digest))
+    except (OverflowError, TypeError, ValueError):
         return None

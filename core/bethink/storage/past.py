@@ -112,6 +112,10 @@ class PastBackend:
     ) -> list[MemoryRecord]:
         if state != "live":
             raise ValidationError(f"only the present lists what is {state}")
+        if self._present.head() == self._seq:
+            present = self._present.select(scope, where, page)
+            if self._present.head() == self._seq:  # nothing was written meanwhile
+                return present
         page = page or Page()
         found = sorted(self._live(scope), key=_sort_key(page.by), reverse=page.descending)
         passes = matcher(where)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fastapi.testclient import TestClient
 
 from bethink import MemoryStore
+from bethink.testing import FrozenClock
 
 from .serving import ANN, Client, client_of
 
@@ -150,22 +154,46 @@ def test_memories_are_read_by_ids_and_counted(client: Client, store: MemoryStore
     assert client(ANN).get("/v1/count").json() == {"count": 1}
 
 
-def test_pages_hold_each_memory_once_while_others_are_stored(
-    client: Client, store: MemoryStore
-) -> None:
-    http = client()
-    store.store_many([f"memory {number}" for number in range(1_200)])
-    seen, reply, number = list[str](), http.get("/v1/memories?limit=100"), 0
-    while True:
-        page: dict[str, Any] = reply.json()
-        seen += [each["content"] for each in page["items"]]
-        if page["next"] is None:
-            break
-        store.store_many([f"late {number} {each}" for each in range(20)])
-        store.forget(page["items"][0]["id"])
-        number += 1
-        reply = http.get("/v1/memories", params={"limit": 100, "cursor": page["next"]})
-    assert sorted(seen) == sorted(f"memory {number}" for number in range(1_200))
+def test_pages_hold_each_memory_once_while_others_write(tmp_path: Path) -> None:
+    """Of 12,000 memories none is missed or repeated; none of 200 newcomers is shown."""
+    with MemoryStore(tmp_path / "m.db") as store, MemoryStore(tmp_path / "m.db") as other:
+        stored = store.store_many([f"memory {number}" for number in range(12_000)])
+        http, seen = client_of(store), list[str]()
+        for number, page in enumerate(pages(http, limit=200)):
+            seen += [each["id"] for each in page]
+            if number < 50:
+                other.store_many([f"late {number} {each}" for each in range(4)])
+                other.forget([stored[number].id, stored[-number - 1].id])
+        assert seen == [each.id for each in reversed(stored)]
+        assert store.count() == 12_000 + 200 - 100
+        lines = http.get("/v1/memories.jsonl").text.splitlines()
+        shown = [each["id"] for page in pages(http, limit=200) for each in page]
+        assert [json.loads(line)["id"] for line in lines] == shown
+        assert shown == [each.id for each in store.all(order="newest")]
+
+
+def test_pages_hold_each_memory_once_while_memories_expire() -> None:
+    """Memory 2 is gone before the first page, memory 0 expires between the pages."""
+    clock = FrozenClock()
+    with MemoryStore(clock=clock) as store:
+        for number in range(6):
+            expires_at = {2: clock() + 5, 0: clock() + 15}.get(number)
+            store.store(f"memory {number}", expires_at=expires_at)
+        clock.advance(10)
+        found = pages(client_of(store), limit=2)
+        first = next(found)
+        clock.advance(10)
+        shown = [each["content"] for page in (first, *found) for each in page]
+        assert shown == [f"memory {number}" for number in (5, 4, 3, 1, 0)]
+
+
+def pages(http: TestClient, **query: Any) -> Iterator[list[dict[str, Any]]]:
+    """Yield the memories of each page of a listing."""
+    page = http.get("/v1/memories", params=query).json()
+    yield page["items"]
+    while page["next"] is not None:
+        page = http.get("/v1/memories", params=query | {"cursor": page["next"]}).json()
+        yield page["items"]
 
 
 @pytest.mark.parametrize("state", ["superseded", "archived", "forgotten"])
