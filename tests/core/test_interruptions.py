@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from bethink import EVERYWHERE, MemoryStore, Subtree
+from bethink.index.caches import FilterCache
 from bethink.index.columns import Columns
-from bethink.index.filter_cache import FilterCache
 from bethink.index.keyword import KeywordIndex
 
 from ..stored import assert_unlocked

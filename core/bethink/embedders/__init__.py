@@ -4,6 +4,12 @@ An embedder is any object with a ``name``, a ``dimension`` and ``embed``. `Stati
 `HashEmbedder` need nothing and are always available.
 """
 
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+from ..errors import EmbedderMismatchError
 from .base import (
     CallableEmbedder,
     Embedder,
@@ -14,7 +20,6 @@ from .base import (
     normalise,
 )
 from .hashing import HashEmbedder
-from .registry import embedder_for
 from .static import StaticEmbedder, word_pieces
 from .static.wordpiece import UNKNOWN, vocabulary
 
@@ -28,8 +33,36 @@ __all__ = [
     "check_embedder",
     "check_rows",
     "embedder_for",
+    "embedder_from_name",
     "import_extra",
     "normalise",
     "vocabulary",
     "word_pieces",
 ]
+
+
+def embedder_for(
+    stored: str | None,
+    given: Embedder | None,
+    makers: Iterable[Callable[[], Embedder]] = (StaticEmbedder,),
+) -> Embedder:
+    """Return the embedder for a file whose vectors the embedder named *stored* made.
+
+    *makers* make embedders without arguments. Raise ``EmbedderMismatchError`` if *given*, or every
+    embedder of *makers*, has a different name.
+    """
+    if stored is None:
+        return StaticEmbedder() if given is None else given
+    chosen = embedder_from_name(stored, makers) if given is None else given
+    if chosen is None or chosen.name != stored:
+        raise EmbedderMismatchError(stored, (chosen or StaticEmbedder()).name)
+    return chosen
+
+
+def embedder_from_name(
+    name: str, makers: Iterable[Callable[[], Embedder]] = (StaticEmbedder,)
+) -> Embedder | None:
+    """Return an embedder named *name* with default arguments, None without such a maker."""
+    if match := re.fullmatch("hash-([1-9][0-9]{0,4})", name):
+        return HashEmbedder(int(match[1]))
+    return next((made for make in makers if (made := make()).name == name), None)

@@ -20,10 +20,9 @@ from ..model.port import EMBEDDED, IndexData, Row, Segment
 from ..model.records import MemoryRecord
 from ..text import Query
 from .bm25 import Bm25
-from .caches import RecordCache, VectorCache
+from .caches import FilterCache, RecordCache, VectorCache
 from .columns import FOREVER, MUTABLE, NEVER, ROOM, Columns, numbers, table
 from .documents import ASSISTANT_TERMS, INSTRUCTION_BONUS, MISMATCH_FACTOR, Document, document
-from .filter_cache import FilterCache
 from .keyword import BLOCK_DOCUMENTS, Block, KeywordIndex
 from .reader import ScopeReader
 from .segments import STORED, Piece, pack, unpack

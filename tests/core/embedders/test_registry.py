@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from bethink import EmbedderMismatchError, HashEmbedder, MiniLMEmbedder, StaticEmbedder
-from bethink.embedders.registry import embedder_for, embedder_from_name
+from bethink.embedders import embedder_for, embedder_from_name
 
 
 def test_a_new_file_takes_the_embedder_it_is_given() -> None:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from bethink import MemoryRecord
-from bethink.index import filter_cache
-from bethink.index.filter_cache import FilterCache
+from bethink.index import caches
+from bethink.index.caches import FilterCache
 from bethink.model.filters import Filter, parse
 
 RECORD = MemoryRecord("1", "a", "x", 1.0, 1.0, 1.0)
@@ -55,7 +55,7 @@ def test_one_is_not_true() -> None:
 
 
 def test_only_the_filters_asked_for_last_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(filter_cache, "MAX_FILTERS", 2)
+    monkeypatch.setattr(caches, "MAX_FILTERS", 2)
     filters, (a, b, c) = FilterCache(), ({"author": name} for name in "abc")
     for where in (a, b):
         asked(filters, where, [0], 1)

@@ -6,13 +6,14 @@ a counter stays one record, and the log has the history.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from ...calls import suggesting
 from ...memory import writing
 from ...memory.memories import check_store
 from ...model import fields
+from ...model.arrays import Vector
 from ...model.filters import parse, unexpired
 from ...model.namespaces import check_namespace
 from ...model.port import Page
@@ -70,14 +71,19 @@ class KeyedMemory(AtomicMemory):
     def _read(self, key: str) -> Any:
         return value_of(self.store.get(namespace=self.namespace, key=key))
 
-    def _change(self, key: str, change: Callable[[Any], Any], *, newest: bool = True) -> bool:
-        made = writing.modify(
-            self._engine,
-            self.namespace,
-            key,
-            lambda found: change(value_of(found)),
-            new_row=newest,
-        )
+    def _change(
+        self,
+        key: str,
+        change: Callable[[Any], Any],
+        *,
+        newest: bool = True,
+        vectors: Mapping[str, Vector] | None = None,
+    ) -> bool:
+        def revalue(found: MemoryRecord | None) -> Any:
+            return change(value_of(found))
+
+        engine, place = self._engine, self.namespace
+        made = writing.modify(engine, place, key, revalue, new_row=newest, vectors=vectors)
         return made is not None
 
     def _place(self) -> tuple[Hashable, str | None]:

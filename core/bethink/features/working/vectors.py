@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import numpy as np
 
 from ...calls import suggesting
-from ...memory import writing
 from ...memory.ranking import WeightedSum
 from ...model import fields
 from ...model.arrays import Vector
 from ...model.fields import plain
 from .interface import ScoredRecord
-from .keyed import HAS_KEY, KeyedMemory, item_of, value_of
+from .keyed import HAS_KEY, KeyedMemory, item_of
 from .resident import Numbers, nearest, unit_vector
 
 _COSINE: Final = WeightedSum(1.0, 0.0, 0.0, 0.0)
@@ -37,7 +36,7 @@ class VectorMemory(KeyedMemory):
         length ``DimensionError``.
         """
         new, single = plain("value", value), unit_vector(key, vector).astype(np.float32)
-        self._supersede(self._checked(key), lambda _: new, {self.namespace: single})
+        self._change(self._checked(key), lambda _: new, vectors={self.namespace: single})
 
     def search(self, vector: Numbers, top_k: int = 5) -> tuple[ScoredRecord, ...]:
         """Return the *top_k* items with the largest cosines with *vector*, best first.
@@ -69,19 +68,13 @@ class VectorMemory(KeyedMemory):
         directions = [unit_vector(id, vectors[id]) for id in records if id in vectors]
         return nearest(items, np.array(directions), unit_vector("query", query), most)
 
-    def _change(self, key: str, change: Callable[[Any], Any], *, newest: bool = True) -> bool:
-        return self._supersede(key, change, {})
-
-    def _supersede(
-        self, key: str, change: Callable[[Any], Any], vectors: dict[str, Vector]
+    def _change(
+        self,
+        key: str,
+        change: Callable[[Any], Any],
+        *,
+        newest: bool = True,
+        vectors: Mapping[str, Vector] | None = None,
     ) -> bool:
         """Write the result of *change* as a new record, with the only *vectors*."""
-        made = writing.modify(
-            self._engine,
-            self.namespace,
-            key,
-            lambda found: change(value_of(found)),
-            new_row=True,
-            vectors=vectors,
-        )
-        return made is not None
+        return super()._change(key, change, vectors=vectors or {})
