@@ -39,7 +39,6 @@ from .features.turns import add_turns as add_turns
 from .features.turns import turn_key as turn_key
 from .features.working import MISSING as MISSING
 from .features.working import AtomicMemory as AtomicMemory
-from .memory.memories import Where as Where
 from .memory.memories import check_store as check_store
 from .memory.ranking import DAY as DAY
 from .memory.ranking import Scored as Scored
@@ -64,6 +63,7 @@ from .model.fields import plain as plain
 from .model.fields import storable as storable
 from .model.fields import to_json as to_json
 from .model.fields import vector as vector
+from .model.filters import Where as Where
 from .model.ids import IdFactory as IdFactory
 from .model.namespaces import Scope as Scope
 from .model.namespaces import check_namespace as check_namespace

@@ -30,7 +30,7 @@ from bethink import (
     ShortTermMemory,
     ValidationError,
 )
-from bethink.memory.memories import RecallOptions
+from bethink.memory.reading import RecallOptions
 from bethink.model.records import Changes, Fields
 
 GATHERED = [

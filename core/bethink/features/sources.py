@@ -7,8 +7,8 @@ from typing import Self, Unpack
 
 from ..errors import SourceError
 from ..memory.engine import Screen
-from ..memory.memories import Memories, RecallOptions, check_trusted
-from ..memory.reading import Request
+from ..memory.memories import Memories
+from ..memory.reading import RecallOptions, Request, check_trusted
 from ..model import fields
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..memory.memories import Where, check_store
+from ..memory.memories import check_store
 from ..model import fields
-from ..model.filters import parse, unexpired
+from ..model.filters import Where, parse, unexpired
 from ..model.namespaces import Scope, check_scope
 from ..model.port import Page, Tally
 

@@ -6,15 +6,14 @@ import logging
 import os
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import (
     Any,
     ClassVar,
-    Final,
     Literal,
     NoReturn,
     Self,
-    TypedDict,
     TypeVar,
     Unpack,
     get_args,
@@ -27,7 +26,7 @@ from ..calls import spelled_out
 from ..embedders import Embedder, StaticEmbedder, check_embedder, embedder_for
 from ..index import MAX_RESIDENT
 from ..model import fields
-from ..model.filters import All, Filter, parse
+from ..model.filters import Where, constant, parse
 from ..model.forks import fork_lock, watch
 from ..model.ids import IdFactory
 from ..model.namespaces import EVERYWHERE, Scope, check_namespace, check_scope
@@ -52,80 +51,11 @@ from . import history, reading, writing
 from .engine import Engine, Screen, Transaction
 from .history import Diff, Moments, Version, When
 from .ranking import Ranking, WeightedSum, checked_ranking
-from .reading import Request
+from .reading import RECALL_DEFAULTS, NamedVector, RecallOptions, Request, recall_request
 from .search import Mode
 from .writing import DuplicateFinder, OnSimilar
 
 _logger = logging.getLogger(__name__)
-Where = Mapping[str, Any] | None
-NamedVector = tuple[str, Sequence[float] | npt.NDArray[np.floating[Any]]]
-
-
-class RecallOptions(TypedDict, total=False):
-    """The arguments that ``recall``, ``pack`` and ``why_not`` share; see ``recall``."""
-
-    namespace: Scope
-    mode: Mode
-    where: Where
-    min_score: float
-    min_similarity: float
-    min_share: float
-    trusted: Collection[str | None] | None
-    now: fields.Time | None
-    vector: NamedVector | None
-
-
-def recall_request(
-    query: str | None,
-    k: int,
-    touch: bool,
-    /,
-    *,
-    namespace: Scope = "default",
-    mode: Mode = "hybrid",
-    where: Where = None,
-    min_score: float = 0.0,
-    min_similarity: float = 0.0,
-    min_share: float = 0.0,
-    trusted: Collection[str | None] | None = None,
-    now: fields.Time | None = None,
-    vector: NamedVector | None = None,
-) -> Request:
-    """Return the arguments of ``recall``, checked."""
-    return Request(
-        query=query if query is None else fields.text("query", query, fields.MAX_CONTENT),
-        k=fields.integer("k", k, 0),
-        scope=check_scope(namespace),
-        mode=fields.one_of("mode", mode, ("hybrid", "keyword", "semantic")),
-        where=_only_trusted(parse(where), trusted),
-        min_score=fields.number("min_score", min_score, -1e9, 1e9),
-        min_similarity=fields.number("min_similarity", min_similarity, 0.0, 1.0),
-        min_share=fields.number("min_share", min_share, 0.0, 1.0),
-        now=None if now is None else fields.timestamp("now", now),
-        touch=fields.boolean("touch", touch),
-        vector=None if vector is None else fields.named_vector(vector),
-    )
-
-
-def check_trusted(trusted: Collection[str | None]) -> list[str | None]:
-    """Return the sources *trusted* as a list."""
-    if isinstance(trusted, str) or not isinstance(trusted, Collection):
-        fields.fail(f"trusted must be a list of sources, not {type(trusted).__name__}")
-    return [None if source is None else fields.label("trusted", source) for source in trusted]
-
-
-def _only_trusted(where: Filter | None, trusted: Collection[str | None] | None) -> Filter | None:
-    """Return *where* for the records of the sources *trusted* only."""
-    if trusted is None:
-        return where
-    given = check_trusted(trusted)
-    named = [source for source in given if source is not None]
-    unnamed = [{"source": None}] if len(named) < len(given) else []
-    sources = parse({"$or": [{"source": {"$in": named}}, *unnamed]})
-    return sources if where is None or sources is None else All((where, sources))
-
-
-RECALL_DEFAULTS: Final[Mapping[str, object]] = recall_request.__kwdefaults__ or {}
 
 
 class View:
@@ -142,11 +72,11 @@ class View:
         """
         if (id is None) == (key is None):
             fields.fail("get needs an id or a key, and not both")
-        if key is not None:
-            return reading.by_key(
-                self._engine, check_namespace(namespace), fields.label("key", key)
-            )
-        return reading.by_id(self._engine, fields.identifier("id", id))
+        if key is None:
+            return reading.by_ids(self._engine, [fields.identifier("id", id)])[0]
+        place, name = check_namespace(namespace), fields.label("key", key)
+        self._engine.check_open()
+        return reading.visible(self._engine, self._engine.backend.by_key(place, name))
 
     def all(
         self,
@@ -177,11 +107,15 @@ class View:
 
     def count(self, *, namespace: Scope = "default", where: Where = None) -> int:
         """Count the live records that pass *where*, in "default" alone without a *namespace*."""
-        return reading.count(self._engine, check_scope(namespace), parse(where))
+        engine, scope, passing = self._engine, check_scope(namespace), parse(where)
+        engine.flush_for(passing)
+        return engine.backend.count(scope, passing, engine.clock())
 
     def namespaces(self, within: Scope = EVERYWHERE) -> dict[str, int]:
         """Return the number of live records for each namespace with any, sorted by name."""
-        return reading.namespaces(self._engine, check_scope(within))
+        engine, scope = self._engine, check_scope(within)
+        engine.check_open()
+        return engine.backend.namespaces(scope, engine.clock())
 
 
 class Past(View):
@@ -337,7 +271,7 @@ class Memories(View):
         erased by now. Every other record is live, without an expiry in the past. A key that
         another live record has by now raises ``ValidationError``, an unknown id ``NotFoundError``.
         """
-        return writing.restore(self._engine, fields.ids(ids))
+        return writing.bring_back(self._engine, fields.ids(ids), "forgotten", "restore")
 
     def erase(
         self,
@@ -364,19 +298,33 @@ class Memories(View):
 
         Return the number of records that were live; an unknown id raises ``NotFoundError``.
         """
-        return writing.archive(self._engine, fields.ids(ids))
+        wanted = fields.ids(ids)
+        with self._engine.writing() as transaction:
+            found = writing.select_records(transaction.writer, wanted)
+            shown = [pair for pair in found if not pair[1].expired(transaction.now)]
+            return writing.retire(transaction, shown, "archive", "archived")
 
     def unarchive(self, ids: str | Iterable[str]) -> int:
         """Bring archived records back, as ``restore`` does for forgotten; return the number."""
-        return writing.unarchive(self._engine, fields.ids(ids))
+        return writing.bring_back(self._engine, fields.ids(ids), "archived", "unarchive")
 
     def reinforce(self, id: str, amount: float = 0.1) -> MemoryRecord:
         """Raise a live record's importance by *amount* in [0, 1], up to 1, and count an access.
 
         An *id* that is unknown, expired or not live raises ``NotFoundError``.
         """
-        raised = fields.number("amount", amount, 0.0, 1.0)
-        return writing.reinforce(self._engine, fields.identifier("id", id), raised)
+        raised, name = fields.number("amount", amount, 0.0, 1.0), fields.identifier("id", id)
+        with self._engine.writing() as transaction:
+            row, before = writing.find_live(transaction, name)
+            now = transaction.now
+            changes: dict[str, Any] = {
+                "importance": min(before.importance + raised, 1.0),
+                "access_count": before.access_count + 1,
+                "last_accessed_at": max(now, before.last_accessed_at or now),
+            }
+            after = replace(before, **changes, updated_at=now)
+            transaction.change(row, before, after, {}, "reinforce", changes)
+        return self._engine.current(after)
 
     def recall(
         self,
@@ -453,7 +401,11 @@ class Memories(View):
 
     def vectors(self, ids: str | Iterable[str], name: str) -> dict[str, npt.NDArray[np.float32]]:
         """Return the vectors called *name*, as given, by the id of each record with any."""
-        return reading.vectors(self._engine, fields.ids(ids), fields.label("name", name))
+        backend, wanted, called = self._engine.backend, fields.ids(ids), fields.label("name", name)
+        self._engine.check_open()
+        rows = backend.rows_of(wanted)
+        found = backend.vectors(list(rows.values()), called)
+        return {id: found[row] for id, row in rows.items() if row in found}
 
     def dimension(self, name: str) -> int | None:
         """Return the length of the vectors called *name*, None if no record ever had any."""
@@ -539,11 +491,15 @@ class Memories(View):
         where: Where,
     ) -> int:
         """Call ``writing.forget`` or ``writing.erase``; hint at a misspelt *namespace*."""
-        scope = None if namespace is None else check_scope(namespace)
-        count = verb(self._engine, None if ids is None else fields.ids(ids), scope, parse(where))
+        name, scope = verb.__name__, None if namespace is None else check_scope(namespace)
+        wanted, passing = None if ids is None else fields.ids(ids), parse(where)
+        if wanted is None and scope is None and constant(passing):
+            fields.fail(f"{name} needs ids, a namespace or a filter that is not empty")
+        self._engine.flush_for(passing)
+        count = verb(self._engine, wanted, scope, passing)
         meant = [] if count else reading.similar_scopes(self._engine.backend, scope)
         if meant:
-            name, hint = verb.__name__, " or ".join(map(repr, meant))
+            hint = " or ".join(map(repr, meant))
             _logger.warning("%s matched nothing in %r; did you mean %s?", name, scope, hint)
         return count
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypedDict
 
 import numpy as np
+import numpy.typing as npt
 
 from ..errors import CorruptStoreError, DimensionError, ValidationError
 from ..index import Accessed, ScopeIndex
+from ..model import fields
 from ..model.arrays import Vector
-from ..model.filters import Filter, expired, unexpired
-from ..model.namespaces import EVERYWHERE, Scope, Subtree, covers
+from ..model.filters import All, Filter, Where, expired, parse, unexpired
+from ..model.namespaces import EVERYWHERE, Scope, Subtree, check_scope, covers
 from ..model.port import EMBEDDED, Backend, Page
 from ..model.records import Listed, MemoryRecord, RecallResult, WhyNot, with_accesses
 from ..text import read_query
@@ -24,6 +26,7 @@ from .ranking import Ranking
 from .search import Mode, Placement, Question, Search, TopK, VectorQuery
 
 _logger = logging.getLogger(__name__)
+NamedVector = tuple[str, Sequence[float] | npt.NDArray[np.floating[Any]]]
 
 DEFAULT_SHARE: Final = 0.4
 """The vector's share of hybrid similarity for an embedder without a ``share``; measured."""
@@ -55,26 +58,81 @@ class Request(NamedTuple):
         return max(self.min_score, min(best, self.min_share * best))
 
 
-def by_id(engine: Engine, id: str) -> MemoryRecord | None:
-    """Return the record with *id* unless it is unknown, forgotten, erased or expired."""
-    engine.check_open()
-    return _visible(engine, engine.backend.get([id]).get(id))
+class RecallOptions(TypedDict, total=False):
+    """The arguments that ``recall``, ``pack`` and ``why_not`` share; see ``recall``."""
+
+    namespace: Scope
+    mode: Mode
+    where: Where
+    min_score: float
+    min_similarity: float
+    min_share: float
+    trusted: Collection[str | None] | None
+    now: fields.Time | None
+    vector: NamedVector | None
+
+
+def recall_request(
+    query: str | None,
+    k: int,
+    touch: bool,
+    /,
+    *,
+    namespace: Scope = "default",
+    mode: Mode = "hybrid",
+    where: Where = None,
+    min_score: float = 0.0,
+    min_similarity: float = 0.0,
+    min_share: float = 0.0,
+    trusted: Collection[str | None] | None = None,
+    now: fields.Time | None = None,
+    vector: NamedVector | None = None,
+) -> Request:
+    """Return the arguments of ``recall``, checked."""
+    return Request(
+        query=query if query is None else fields.text("query", query, fields.MAX_CONTENT),
+        k=fields.integer("k", k, 0),
+        scope=check_scope(namespace),
+        mode=fields.one_of("mode", mode, ("hybrid", "keyword", "semantic")),
+        where=_only_trusted(parse(where), trusted),
+        min_score=fields.number("min_score", min_score, -1e9, 1e9),
+        min_similarity=fields.number("min_similarity", min_similarity, 0.0, 1.0),
+        min_share=fields.number("min_share", min_share, 0.0, 1.0),
+        now=None if now is None else fields.timestamp("now", now),
+        touch=fields.boolean("touch", touch),
+        vector=None if vector is None else fields.named_vector(vector),
+    )
+
+
+def check_trusted(trusted: Collection[str | None]) -> list[str | None]:
+    """Return the sources *trusted* as a list."""
+    if isinstance(trusted, str) or not isinstance(trusted, Collection):
+        fields.fail(f"trusted must be a list of sources, not {type(trusted).__name__}")
+    return [None if source is None else fields.label("trusted", source) for source in trusted]
+
+
+def _only_trusted(where: Filter | None, trusted: Collection[str | None] | None) -> Filter | None:
+    """Return *where* for the records of the sources *trusted* only."""
+    if trusted is None:
+        return where
+    given = check_trusted(trusted)
+    named = [source for source in given if source is not None]
+    unnamed = [{"source": None}] if len(named) < len(given) else []
+    sources = parse({"$or": [{"source": {"$in": named}}, *unnamed]})
+    return sources if where is None or sources is None else All((where, sources))
+
+
+RECALL_DEFAULTS: Final[Mapping[str, object]] = recall_request.__kwdefaults__ or {}
 
 
 def by_ids(engine: Engine, ids: Sequence[str]) -> list[MemoryRecord | None]:
-    """Return ``by_id`` of each of *ids*."""
+    """Return the record of each id, None if unknown, forgotten, erased or expired."""
     engine.check_open()
     found = engine.backend.get(ids)
-    return [_visible(engine, found.get(id)) for id in ids]
+    return [visible(engine, found.get(id)) for id in ids]
 
 
-def by_key(engine: Engine, namespace: str, key: str) -> MemoryRecord | None:
-    """Return the live record with *key* in *namespace*."""
-    engine.check_open()
-    return _visible(engine, engine.backend.by_key(namespace, key))
-
-
-def _visible(engine: Engine, record: MemoryRecord | None) -> MemoryRecord | None:
+def visible(engine: Engine, record: MemoryRecord | None) -> MemoryRecord | None:
     """Return *record* with the latest accesses, None if gone by now."""
     if record is None or record.state in ("forgotten", "erased"):
         return None
@@ -103,26 +161,6 @@ def listed(
         case _:
             found = select(where, page, state)
     return engine.all_current(found)
-
-
-def count(engine: Engine, scope: Scope, where: Filter | None) -> int:
-    """Count live records, without expired records."""
-    engine.flush_for(where)
-    return engine.backend.count(scope, where, engine.clock())
-
-
-def namespaces(engine: Engine, scope: Scope) -> dict[str, int]:
-    """Return the number of live records for each namespace."""
-    engine.check_open()
-    return engine.backend.namespaces(scope, engine.clock())
-
-
-def vectors(engine: Engine, ids: Sequence[str], name: str) -> dict[str, Vector]:
-    """Return the vectors called *name*, by the id of each record with any."""
-    engine.check_open()
-    rows = engine.backend.rows_of(ids)
-    found = engine.backend.vectors(list(rows.values()), name)
-    return {id: found[row] for id, row in rows.items() if row in found}
 
 
 def touch(engine: Engine, ids: Sequence[str]) -> None:

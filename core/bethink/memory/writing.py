@@ -1,4 +1,4 @@
-"""The writing verbs: store, update, reinforce; forget, archive, expire and back; erase.
+"""Writes: store, update, forget, bring back and erase, and the parts of other writes.
 
 Each verb checks every argument first, then runs one transaction.
 """
@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, Protocol, TypeAlias
 from ..errors import NotFoundError, ValidationError
 from ..model.arrays import Vector
 from ..model.fields import check_held, content
-from ..model.filters import Filter, constant, matches
+from ..model.filters import Filter, matches
 from ..model.journal import non_empty_fields
 from ..model.namespaces import EVERYWHERE, Scope, covers
 from ..model.port import EMBEDDED, Writer
@@ -213,50 +213,8 @@ def forget(
     engine: Engine, ids: Iterable[str] | None, scope: Scope | None, where: Filter | None
 ) -> int:
     """Forget the live records that satisfy every given criterion; return the number."""
-    check_criteria("forget", ids, scope, where)
-    engine.flush_for(where)
     with engine.writing() as transaction:
         return retire(transaction, select_records(transaction.writer, ids, scope, where))
-
-
-def check_criteria(
-    verb: str, ids: Iterable[str] | None, scope: Scope | None, where: Filter | None
-) -> None:
-    """Refuse a call of *verb* without a criterion that any record could fail."""
-    if ids is None and scope is None and constant(where):
-        raise ValidationError(f"{verb} needs ids, a namespace or a filter that is not empty")
-
-
-def archive(engine: Engine, ids: Iterable[str]) -> int:
-    """Archive live records; return the number of records that were live."""
-    with engine.writing() as transaction:
-        found = select_records(transaction.writer, ids)
-        shown = [pair for pair in found if not pair[1].expired(transaction.now)]
-        return retire(transaction, shown, "archive", "archived")
-
-
-def unarchive(engine: Engine, ids: Iterable[str]) -> int:
-    """Bring archived records back; return the number."""
-    return _bring_back(engine, ids, "archived", "unarchive")
-
-
-def restore(engine: Engine, ids: Iterable[str]) -> int:
-    """Bring forgotten records back; return the number."""
-    return _bring_back(engine, ids, "forgotten", "restore")
-
-
-def reinforce(engine: Engine, id: str, amount: float) -> MemoryRecord:
-    """Raise a live record's importance by *amount*, to 1 at most, and count an access now."""
-    with engine.writing() as transaction:
-        row, before = find_live(transaction, id)
-        changes: dict[str, Any] = {
-            "importance": min(before.importance + amount, 1.0),
-            "access_count": before.access_count + 1,
-            "last_accessed_at": max(transaction.now, before.last_accessed_at or transaction.now),
-        }
-        after = replace(before, **changes, updated_at=transaction.now)
-        transaction.change(row, before, after, {}, "reinforce", changes)
-    return engine.current(after)
 
 
 def select_records(
@@ -299,7 +257,7 @@ def retire(
     return sum(not record.expired(transaction.now) for _, record in going)
 
 
-def _bring_back(engine: Engine, ids: Iterable[str], state: State, action: str) -> int:
+def bring_back(engine: Engine, ids: Iterable[str], state: State, action: str) -> int:
     """Bring the records in *state* back; return the number."""
     with engine.writing() as transaction:
         found = select_records(transaction.writer, ids)
@@ -507,8 +465,6 @@ def erase(
     the turn is not taken in again. The journal keeps the entries without their changes, so that the
     hash chain still verifies.
     """
-    check_criteria("erase", ids, scope, where)
-    engine.flush_for(where)
     with engine.writing(guarded=False) as transaction:
         found = select_records(transaction.writer, ids, scope, where, _STATES)
         erased = [pair for pair in found if pair[1].state != "erased"]

@@ -69,6 +69,8 @@ class Not:
 
 
 Filter: TypeAlias = Compare | All | Any_ | Not
+Where: TypeAlias = Mapping[str, Any] | None
+"""A filter as callers write it; None for no filter."""
 
 
 def parse(where: object, depth: int = MAX_DEPTH) -> Filter | None:

@@ -13,8 +13,8 @@ from unicodedata import normalize
 from ..aio import AsyncMemoryStore
 from ..errors import ValidationError
 from ..memory.history import When
-from ..memory.memories import RecallOptions
 from ..memory.ranking import Ranking
+from ..memory.reading import RecallOptions
 from ..model.records import LogEntry, MemoryRecord, RecallResult, WhyNot
 
 Expected: TypeAlias = str | MemoryRecord

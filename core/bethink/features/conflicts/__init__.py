@@ -10,10 +10,10 @@ from ...errors import ValidationError
 from ...memory import reading
 from ...memory.engine import Engine
 from ...memory.history import When
-from ...memory.memories import Memories, Where
+from ...memory.memories import Memories
 from ...memory.writing import find_live, supersede
 from ...model import fields
-from ...model.filters import parse
+from ...model.filters import Where, parse
 from ...model.namespaces import Scope, check_scope
 from ...model.records import MemoryRecord
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...memory.memories import Memories, Where
+from ...memory.memories import Memories
 from ...memory.writing import ON_SIMILAR, DuplicateFinder, OnSimilar
 from ...model import fields
-from ...model.filters import parse
+from ...model.filters import Where, parse
 from ...model.lazy_names import lazy_names
 from ...model.namespaces import Scope, check_scope
 from ...model.progress import Progress, telling

@@ -21,9 +21,17 @@ import numpy as np
 from ...calls import spelled_out
 from ...memory.engine import Engine
 from ...memory.history.moments import When
-from ...memory.memories import RECALL_DEFAULTS, Memories, RecallOptions
+from ...memory.memories import Memories
 from ...memory.ranking import DAY, Ranking
-from ...memory.reading import Request, answered, listed, touch, touch_rows
+from ...memory.reading import (
+    RECALL_DEFAULTS,
+    RecallOptions,
+    Request,
+    answered,
+    listed,
+    touch,
+    touch_rows,
+)
 from ...model import fields
 from ...model.arrays import Ints
 from ...model.port import Page

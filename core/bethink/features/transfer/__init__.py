@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from ...memory.memories import Memories, Where
+from ...memory.memories import Memories
 from ...model import fields
-from ...model.filters import parse
+from ...model.filters import Where, parse
 from ...model.lazy_names import lazy_names
 from ...model.namespaces import EVERYWHERE, Scope, check_scope
 from ...model.progress import Progress, telling
