@@ -22,6 +22,7 @@ _NAMES_BY_MODULE = {
     "features.compaction": "Compaction",
     "features.duplicates": "Consolidated",
     "features.files": "FileEntry Files",
+    "features.integrity": "Integrity Repair",
     "features.links": "Relation",
     "features.messages": "MessageLog",
     "features.models": "MiniLMEmbedder OpenAIEmbedder SentenceTransformerEmbedder",
@@ -34,12 +35,11 @@ _NAMES_BY_MODULE = {
     "features.working": (
         "KeyedMemory LongTermMemory Memory MemoryItem ScoredRecord ShortTermMemory VectorMemory"
     ),
+    "features.why_not": "WhyNot",
     "memory.history": "Change Diff Version",
     "memory.ranking": "Ranking WeightedSum",
     "model.namespaces": "EVERYWHERE Subtree segment unsegment",
-    "model.records": (
-        "Explanation Integrity LogEntry MemoryRecord Problem RecallResult Repair Snapshot WhyNot"
-    ),
+    "model.records": ("Explanation LogEntry MemoryRecord Problem RecallResult Snapshot"),
     "storage": "Anchor",
     "store": "MemoryStore Past",
 }

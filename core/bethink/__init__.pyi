@@ -40,6 +40,8 @@ from .features.compaction import Compaction as Compaction
 from .features.duplicates import Consolidated as Consolidated
 from .features.files import FileEntry as FileEntry
 from .features.files import Files as Files
+from .features.integrity import Integrity as Integrity
+from .features.integrity import Repair as Repair
 from .features.links import Relation as Relation
 from .features.messages import MessageLog as MessageLog
 from .features.models import MiniLMEmbedder as MiniLMEmbedder
@@ -56,6 +58,7 @@ from .features.rankings import query_intent as query_intent
 from .features.statements import Conflict as Conflict
 from .features.stats import Stats as Stats
 from .features.transfer import Merged as Merged
+from .features.why_not import WhyNot as WhyNot
 from .features.working import KeyedMemory as KeyedMemory
 from .features.working import LongTermMemory as LongTermMemory
 from .features.working import Memory as Memory
@@ -73,14 +76,11 @@ from .model.namespaces import Subtree as Subtree
 from .model.namespaces import segment as segment
 from .model.namespaces import unsegment as unsegment
 from .model.records import Explanation as Explanation
-from .model.records import Integrity as Integrity
 from .model.records import LogEntry as LogEntry
 from .model.records import MemoryRecord as MemoryRecord
 from .model.records import Problem as Problem
 from .model.records import RecallResult as RecallResult
-from .model.records import Repair as Repair
 from .model.records import Snapshot as Snapshot
-from .model.records import WhyNot as WhyNot
 from .storage import Anchor as Anchor
 from .store import MemoryStore as MemoryStore
 from .store import Past as Past

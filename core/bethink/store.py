@@ -22,6 +22,7 @@ from .features.sources import SourceVerbs
 from .features.stats import StatsVerbs
 from .features.transfer import TransferVerbs
 from .features.undo import UndoVerbs
+from .features.why_not import WhyNotVerbs
 from .memory import memories
 from .memory.engine import Transaction
 from .memory.history import When
@@ -51,6 +52,7 @@ class MemoryStore(
     IntegrityVerbs,
     ReembeddingVerbs,
     StatsVerbs,
+    WhyNotVerbs,
     Container,
 ):
     """The memories at *location*: ":memory:", a path, or a URL such as ``sqlite:///agent.db``.

@@ -11,13 +11,13 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from typing import Any, Final
 
 from ..errors import CorruptStoreError, StorageError, ValidationError
-from ..memory.engine import Engine
+from ..memory.engine import Engine, stated_dimension
 from ..memory.memories import Memories
 from ..model import fields
 from ..model.inspection import Access, Inspection, Move, RecordTrace
@@ -25,13 +25,39 @@ from ..model.journal import BASE
 from ..model.namespaces import EVERYWHERE
 from ..model.port import DIMENSION_SETTING, EMBEDDED, Entry
 from ..model.progress import Progress, Tell, telling
-from ..model.records import Integrity, MemoryRecord, Problem, ProblemKind, Repair, different
+from ..model.records import MemoryRecord, Problem, ProblemKind, different
 from ..model.replay import record_of, replayed
+from ..model.values import Value
 
 MAX_PROBLEMS: Final = 1000
 """The most problems that ``verify`` returns."""
 
 _BATCH_RECORDS: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Integrity(Value):
+    """The result of ``verify``: no problems, or the first ``problems`` of a damaged store."""
+
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether no problem was found."""
+        return not self.problems
+
+
+@dataclass(frozen=True, slots=True)
+class Repair(Value):
+    """The result of ``repair``: repaired problems, and remaining problems."""
+
+    mended: tuple[Problem, ...] = ()
+    left: tuple[Problem, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is damaged any more."""
+        return not self.left
 
 
 class IntegrityVerbs(Memories):
@@ -86,7 +112,16 @@ def _find_problems(
     """Return all problems, or the first *most*."""
     engine.check_open()
     with engine.backend.inspect(tell) as inspection:
-        return tuple(islice(_problems(inspection, engine.known_dimension), most))
+        return tuple(islice(_problems(inspection, partial(_known_dimension, engine)), most))
+
+
+def _known_dimension(engine: Engine) -> int | None:
+    """Return the length that the file's embedder states, None if unknown."""
+    try:
+        own = engine.backend.setting("embedder") == engine.embedder.name
+        return stated_dimension(engine.embedder) if own else None
+    except Exception:  # whatever a model or a service behind it raises
+        return None
 
 
 def _repair_lookup_indexes(engine: Engine, found: Sequence[Problem]) -> bool:
@@ -109,11 +144,13 @@ def _repair_dimension(engine: Engine, found: Sequence[Problem]) -> bool:
         return False
     with engine.backend.inspect() as inspection:
         usual = inspection.usual_dimension(EMBEDDED)
-    dimension = engine.known_dimension()
+    dimension = _known_dimension(engine)
     if dimension is None or usual not in (dimension, None):
         return False
     try:
-        engine.note_dimension(dimension)
+        with engine.writing() as transaction:
+            transaction.writer.set_setting(DIMENSION_SETTING, str(dimension))
+        engine.adopt(engine.embedder)  # the known dimension was the damaged setting
     except CorruptStoreError:  # it was changed without the key
         return False
     _rebuild_index(engine, engine.backend.namespaces(EVERYWHERE))

@@ -298,20 +298,6 @@ class Engine:
             self._present._dimension = stored
         return self._present._dimension
 
-    def known_dimension(self) -> int | None:
-        """Return the length that the file's embedder states, None if unknown."""
-        try:
-            own = self.backend.setting("embedder") == self.embedder.name
-            return stated_dimension(self.embedder) if own else None
-        except Exception:  # whatever a model or a service behind it raises
-            return None
-
-    def note_dimension(self, dimension: int) -> None:
-        """Correct the file's note of the length of the embedder's vectors."""
-        with self.writing() as transaction:
-            transaction.writer.set_setting(DIMENSION_SETTING, str(dimension))
-        self._present._dimension = dimension
-
     @contextmanager
     def writing(self, *, closing: bool = False, guarded: bool = True) -> Iterator[Transaction]:
         """Open a transaction, first of all for accesses that are due (all when *closing*).

@@ -43,7 +43,6 @@ from ..model.records import (
     RecallResult,
     Snapshot,
     SortField,
-    WhyNot,
 )
 from ..model.replay import Moment
 from ..storage import Anchor, open_backend
@@ -51,7 +50,7 @@ from . import history, reading, writing
 from .engine import Engine, Screen, Transaction
 from .history import Diff, Moments, Version, When
 from .ranking import Ranking, WeightedSum, checked_ranking
-from .reading import RECALL_DEFAULTS, NamedVector, RecallOptions, Request, recall_request
+from .reading import NamedVector, RecallOptions, Request, recall_request
 from .search import Mode
 from .writing import DuplicateFinder, OnSimilar
 
@@ -374,26 +373,6 @@ class Memories(View):
             vector=vector,
         )
         return reading.recall(self._engine_at(as_of), self._ranking(ranking), request)
-
-    @spelled_out(RecallOptions, RECALL_DEFAULTS)
-    def why_not(
-        self,
-        id: str,
-        query: str | None,
-        *,
-        k: int = 5,
-        ranking: Ranking | None = None,
-        as_of: When | None = None,
-        **options: Unpack[RecallOptions],
-    ) -> WhyNot:
-        """Return the reason that keeps the record *id* out of ``recall``'s answer, and the rank.
-
-        The arguments are those of ``recall``; no access is counted. An unknown *id* is a reason,
-        too, and no error.
-        """
-        request = self._request(query, k, False, **options)
-        name = fields.identifier("id", id)
-        return reading.why_not(self._engine_at(as_of), self._ranking(ranking), name, request)
 
     def touch(self, ids: str | Iterable[str]) -> None:
         """Count an access of each live record now; a later write stores the accesses."""

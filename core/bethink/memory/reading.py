@@ -12,18 +12,18 @@ from typing import Any, Final, NamedTuple, TypedDict
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import CorruptStoreError, DimensionError, ValidationError
+from ..errors import DimensionError, ValidationError
 from ..index import Accessed, ScopeIndex
 from ..model import fields
 from ..model.arrays import Vector
 from ..model.filters import All, Filter, Where, expired, parse, unexpired
-from ..model.namespaces import EVERYWHERE, Scope, Subtree, check_scope, covers
+from ..model.namespaces import EVERYWHERE, Scope, Subtree, check_scope
 from ..model.port import EMBEDDED, Backend, Page
-from ..model.records import Listed, MemoryRecord, RecallResult, WhyNot, with_accesses
+from ..model.records import Listed, MemoryRecord, RecallResult, with_accesses
 from ..text import read_query
 from .engine import Engine
 from .ranking import Ranking
-from .search import Mode, Placement, Question, Search, TopK, VectorQuery
+from .search import Mode, Question, Search, TopK, VectorQuery
 
 _logger = logging.getLogger(__name__)
 NamedVector = tuple[str, Sequence[float] | npt.NDArray[np.floating[Any]]]
@@ -32,7 +32,7 @@ DEFAULT_SHARE: Final = 0.4
 """The vector's share of hybrid similarity for an embedder without a ``share``; measured."""
 
 _MAX_SIMILAR: Final = 3  # scopes of a hint
-_MAX_ATTEMPTS: Final = 64
+MAX_ATTEMPTS: Final = 64
 """The most attempts of a recall while other processes change the rows being read."""
 
 
@@ -221,14 +221,14 @@ class Answer(NamedTuple):
 
 def answered(engine: Engine, ranking: Ranking, request: Request) -> Answer:
     """Return the answer to *request*."""
-    embedder, question = engine.embedder, _question(engine, request)
+    embedder, question = engine.embedder, asked_question(engine, request)
     with engine.index.lock:
         if engine.embedder is not embedder:  # changed by ``reembed`` just now
-            question = _question(engine, request)
-        for attempt in range(_MAX_ATTEMPTS):
+            question = asked_question(engine, request)
+        for attempt in range(MAX_ATTEMPTS):
             index = engine.index.open(request.scope)
             index.reader.start(again=attempt > 0)
-            search = Search(index, _filtered(question, index, request.where), ranking)
+            search = Search(index, filtered(question, index, request.where), ranking)
             answer = _answer(index, search.top_k(), request)
             if not (index.reader.overtaken and engine.index.behind):
                 break
@@ -243,63 +243,7 @@ def touch_rows(engine: Engine, found: Sequence[tuple[int, MemoryRecord]]) -> Non
         engine.index.touch(found, engine.clock())
 
 
-def why_not(engine: Engine, ranking: Ranking, id: str, request: Request) -> WhyNot:
-    """Return the reason that keeps the record *id* out of the answer to *request*."""
-    embedder, question = engine.embedder, _question(engine, request)
-    with engine.index.lock:
-        if engine.embedder is not embedder:
-            question = _question(engine, request)
-        for _ in range(_MAX_ATTEMPTS):
-            record, row = engine.backend.get([id]).get(id), engine.backend.rows_of([id]).get(id)
-            if record is None or row is None:
-                return WhyNot(id, "unknown")
-            index = engine.index.open(request.scope)
-            if (hidden := _why_hidden(record, request.scope, question.now)) is not None:
-                return hidden
-            place = index.positions([row])[0]
-            if place >= 0 and index.columns["live"][place]:
-                break  # else another process changed it just now
-        else:
-            raise CorruptStoreError(engine.backend.location)
-        question = _filtered(question, index, request.where)
-        if question.allowed is not None and place not in question.allowed:
-            return WhyNot(id, "filtered", detail="it does not pass where")
-        placement = Search(index, question._replace(k=index.size + 1), ranking).placement(row)
-        tied = engine.backend.by_row(placement.tied).values()
-    return _explain_placement(id, request, placement, sum(other.id < id for other in tied))
-
-
-def _why_hidden(record: MemoryRecord, scope: Scope, now: float) -> WhyNot | None:
-    """Return the reason that hides *record* from every query, if any."""
-    if record.state != "live":
-        by = f"by {record.superseded_by}" if record.superseded_by else ""
-        return WhyNot(record.id, record.state, detail=by)
-    if record.expires_at is not None and record.expires_at <= now:
-        return WhyNot(record.id, "expired", detail=f"{now - record.expires_at:,.0f} seconds ago")
-    if not covers(scope, record.namespace):
-        return WhyNot(record.id, "other namespace", detail=f"it is in {record.namespace!r}")
-    return None
-
-
-def _explain_placement(id: str, request: Request, placement: Placement, tied: int) -> WhyNot:
-    """Return the reason for a ranked record, with *tied* equal scores of smaller ids before."""
-    explanation, similarity = placement.explanation, placement.similarity
-    why = partial(WhyNot, id, score=explanation.score, explanation=explanation)
-    if similarity <= 0:
-        return WhyNot(id, "no likeness", detail="neither words nor vectors are alike enough")
-    if similarity <= request.min_similarity:
-        bar = f"a similarity of {similarity:.3f}, not above {request.min_similarity:g}"
-        return why("below min_similarity", detail=bar)
-    if not explanation.score >= request.min_score:  # nor is a score that is no number
-        return why("below min_score", detail=f"min_score is {request.min_score:g}")
-    if explanation.score < request.least_score(placement.best):
-        share = f"min_share is {request.min_share:g} of the best score, {placement.best:.3f}"
-        return why("below min_share", detail=share)
-    rank = placement.ahead + tied + 1
-    return why("returned" if rank <= request.k else "outranked", rank, detail=f"k is {request.k}")
-
-
-def _question(engine: Engine, request: Request) -> Question:
+def asked_question(engine: Engine, request: Request) -> Question:
     """Return the question of *request*, asked now, without the limits of a filter."""
     engine.flush_for(request.where)
     if request.query is None and request.vector is None:
@@ -317,7 +261,7 @@ def _question(engine: Engine, request: Request) -> Question:
     )
 
 
-def _filtered(question: Question, index: ScopeIndex, where: Filter | None) -> Question:
+def filtered(question: Question, index: ScopeIndex, where: Filter | None) -> Question:
     """Return *question* about the positions that pass *where*."""
     if where is None:
         return question

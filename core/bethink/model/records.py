@@ -351,51 +351,10 @@ class RecallResult(LazyResults):
         return self.explanation
 
 
-Reason: TypeAlias = Literal[
-    "unknown",
-    "forgotten",
-    "erased",
-    "superseded",
-    "archived",
-    "expired",
-    "other namespace",
-    "filtered",
-    "no likeness",
-    "below min_similarity",
-    "below min_score",
-    "below min_share",
-    "outranked",
-    "returned",
-]
-
-
 ProblemKind: TypeAlias = Literal[
     "file", "journal", "record", "access", "departure", "link", "vector", "segment", "snapshot",
     "fact", "anchor",
 ]  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class WhyNot(Value):
-    """The reason that kept a record out of an answer of *k*: the first that applies, in order.
-
-    "returned" means no reason. ``rank`` counts from 1, for records "outranked" or "returned".
-    ``explanation`` exists for any similarity at all. ``detail`` adds facts, such as the id of the
-    superseding record.
-    """
-
-    id: str
-    reason: Reason
-    rank: int | None = None
-    score: float | None = None
-    explanation: Explanation | None = None
-    detail: str = ""
-
-    def __str__(self) -> str:
-        placed = "" if self.rank is None else f", at rank {self.rank}"
-        scored = "" if self.score is None else f" with a score of {self.score:.3f}"
-        more = f" ({self.detail})" if self.detail else ""
-        return f"{self.id}: {self.reason}{placed}{scored}{more}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -432,31 +391,6 @@ class Problem(Value):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.where}: {self.what}"
-
-
-@dataclass(frozen=True, slots=True)
-class Integrity(Value):
-    """The result of ``verify``: no problems, or the first ``problems`` of a damaged store."""
-
-    problems: tuple[Problem, ...] = ()
-
-    @property
-    def ok(self) -> bool:
-        """Whether no problem was found."""
-        return not self.problems
-
-
-@dataclass(frozen=True, slots=True)
-class Repair(Value):
-    """The result of ``repair``: repaired problems, and remaining problems."""
-
-    mended: tuple[Problem, ...] = ()
-    left: tuple[Problem, ...] = ()
-
-    @property
-    def ok(self) -> bool:
-        """Whether nothing is damaged any more."""
-        return not self.left
 
 
 def different(before: MemoryRecord, after: MemoryRecord) -> tuple[str, ...]:

@@ -12,10 +12,11 @@ from unicodedata import normalize
 
 from ..aio import AsyncMemoryStore
 from ..errors import ValidationError
+from ..features.why_not import WhyNot
 from ..memory.history import When
 from ..memory.ranking import Ranking
 from ..memory.reading import RecallOptions
-from ..model.records import LogEntry, MemoryRecord, RecallResult, WhyNot
+from ..model.records import LogEntry, MemoryRecord, RecallResult
 
 Expected: TypeAlias = str | MemoryRecord
 """A record, identified by id; or a text that is part of the content, in any case."""

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from bethink import CallableEmbedder, HashEmbedder, MemoryStore
-from bethink.features.integrity import MAX_PROBLEMS
-from bethink.model.records import Repair
+from bethink.features.integrity import MAX_PROBLEMS, Repair
 
 KEY = b"sixteen bytes or more"
 
