@@ -33,20 +33,18 @@ AsyncVerb: TypeAlias = Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]
 
 def make_async(verb: Verb[P, R]) -> AsyncVerb[P, R]:
     """Return *verb* as a coroutine method of the same signature."""
-
-    @wraps(verb)
-    async def twin(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        return await run_in_thread(verb, self, *args, **kwargs)
-
-    return twin
+    return _twin(verb, run_in_thread)
 
 
 def make_async_write(verb: Verb[P, R]) -> AsyncVerb[P, R]:
     """Return *verb*, a write, as a coroutine method; see ``finish_in_thread``."""
+    return _twin(verb, finish_in_thread)
 
+
+def _twin(verb: Verb[P, R], run: Callable[..., Coroutine[Any, Any, R]]) -> AsyncVerb[P, R]:
     @wraps(verb)
     async def twin(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        return await finish_in_thread(verb, self, *args, **kwargs)
+        return await run(verb, self, *args, **kwargs)
 
     return twin
 

@@ -52,7 +52,7 @@ from .history import Diff, Moments, Version, When
 from .ranking import Ranking, WeightedSum, checked_ranking
 from .reading import NamedVector, RecallOptions, Request, recall_request
 from .search import Mode
-from .writing import DuplicateFinder, OnSimilar
+from .writing import FinderMaker, OnSimilar
 
 _logger = logging.getLogger(__name__)
 
@@ -231,7 +231,7 @@ class Memories(View):
         items: Iterable[str | Mapping[str, Any]],
         shared: Mapping[str, Any],
         gone: Sequence[str] = (),
-        finder: DuplicateFinder | None = None,
+        finder: FinderMaker | None = None,
         check: Callable[[Transaction], None] | None = None,
         tell: Tell | None = None,
     ) -> list[MemoryRecord]:
@@ -482,8 +482,8 @@ class Memories(View):
             _logger.warning("%s matched nothing in %r; did you mean %s?", name, scope, hint)
         return count
 
-    def _duplicate_finder(self, on_similar: OnSimilar, similarity: float) -> DuplicateFinder | None:
-        """Return the finder of near-duplicates of new records; the kernel keeps them all."""
+    def _duplicate_finder(self, on_similar: OnSimilar, similarity: float) -> FinderMaker | None:
+        """Return the maker of the finder of near-duplicates; the kernel keeps them all."""
         fields.one_of("on_similar", on_similar, ("keep",))
         return None
 

@@ -212,10 +212,10 @@ class Answer(NamedTuple):
     def result(self, rank: int) -> RecallResult:
         """Return the result of a *rank*, with a copy of the record."""
         place = self.places[rank]
-        return RecallResult.explained_by(
-            with_accesses(*self.accessed[place]),
-            self.found.scores[place],
-            partial(self.found.explanation, place),
+        return RecallResult.lazily(
+            lambda _: self.found.explanation(place),
+            memory=with_accesses(*self.accessed[place]),
+            score=self.found.scores[place],
         )
 
 

@@ -47,11 +47,8 @@ _NewRecord = tuple[MemoryRecord, dict[str, Vector], str | None]
 class DuplicateFinder(Protocol):
     """Finds live records that nearly repeat the new records of one write."""
 
-    def prepare(self, records: Sequence[MemoryRecord], vectors: Sequence[Vector]) -> None:
-        """Search for near-duplicates of *records* before the write lock is taken."""
-
     def begin(self, transaction: Transaction) -> None:
-        """Add the records that were stored since ``build_record``."""
+        """Add the records that were stored since the finder was made, without the write lock."""
 
     def merge(
         self, transaction: Transaction, record: MemoryRecord, vector: Vector, replaced: str | None
@@ -64,20 +61,24 @@ class DuplicateFinder(Protocol):
         """
 
 
+FinderMaker: TypeAlias = Callable[[Sequence[MemoryRecord], Sequence[Vector]], DuplicateFinder]
+"""Makes the finder for new records with vectors, before the write lock is taken."""
+
+
 def store_many(
     engine: Engine,
     items: Iterable[str | Mapping[str, Any]],
     shared: Mapping[str, Any],
     gone: Sequence[str] = (),
-    finder: DuplicateFinder | None = None,
+    make_finder: FinderMaker | None = None,
     check: Callable[[Transaction], None] | None = None,
     tell: Tell | None = None,
 ) -> list[MemoryRecord]:
     """Store all *items* or none, and forget the records with the ids in *gone*.
 
-    Fields in *shared* hold for every item that does not say otherwise. An item that *finder* merges
-    into a live record returns the live record. *check* looks at the transaction before the first
-    change, and raises to refuse the write.
+    Fields in *shared* hold for every item that does not say otherwise. An item that the finder
+    merges into a live record returns the live record. *check* looks at the transaction before the
+    first change, and raises to refuse the write.
     """
     engine.check_open()
     common = checked_fields(shared)
@@ -90,8 +91,7 @@ def store_many(
     if len({record.id for record in records}) < len(records):
         raise ValidationError("two items have the same id")
     vectors = engine.embed(records, tell)
-    if finder is not None:
-        finder.prepare(records, vectors)
+    finder = make_finder and make_finder(records, vectors)
     with engine.writing() as transaction:
         if check is not None:
             check(transaction)

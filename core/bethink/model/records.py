@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, MISSING, dataclass, field, fields, make_dataclass
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypedDict, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeAlias, TypedDict, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -296,6 +296,15 @@ class LazyResults(Value):
 
     __slots__ = ("_tell",)
 
+    @classmethod
+    def lazily(cls, tell: Callable[[str], object], **known: object) -> Self:
+        """Return a result with the *known* fields; *tell* gives the value of any other field."""
+        result = object.__new__(cls)
+        for name, value in known.items():
+            set_field(result, name, value)
+        set_field(result, "_tell", tell)
+        return result
+
     if not TYPE_CHECKING:  # or any name would pass for an attribute
 
         def __getattr__(self, name: str) -> Any:
@@ -313,17 +322,6 @@ class RecallResult(LazyResults):
     memory: MemoryRecord
     score: float
     explanation: Explanation
-
-    @classmethod
-    def explained_by(
-        cls, memory: MemoryRecord, score: float, explain: Callable[[], Explanation]
-    ) -> RecallResult:
-        """Return a result that calls *explain* for the explanation on first use."""
-        result = object.__new__(cls)
-        set_field(result, "memory", memory)
-        set_field(result, "score", score)
-        set_field(result, "_tell", lambda _: explain())
-        return result
 
     def __str__(self) -> str:
         return f"{self.score:.2f}  {self.memory}"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ...memory.memories import Memories
-from ...memory.writing import ON_SIMILAR, DuplicateFinder, OnSimilar
+from ...memory.writing import ON_SIMILAR, FinderMaker, OnSimilar
 from ...model import fields
 from ...model.filters import Where, parse
 from ...model.lazy_names import lazy_names
@@ -13,8 +14,7 @@ from ...model.namespaces import Scope, check_scope
 from ...model.progress import Progress, telling
 
 if TYPE_CHECKING:
-    from .consolidation import Consolidated
-    from .merging import combine, has_more_words
+    from .merging import Consolidated, combine, has_more_words
     from .near_duplicates import DuplicateSearch, Match
     from .repetition import find_repetitions
     from .similarity import are_interchangeable, similarities
@@ -33,8 +33,7 @@ __all__ = [
 __getattr__ = lazy_names(
     __name__,
     {
-        "consolidation": "Consolidated",
-        "merging": "combine has_more_words",
+        "merging": "Consolidated combine has_more_words",
         "near_duplicates": "DuplicateSearch Match",
         "repetition": "find_repetitions",
         "similarity": "are_interchangeable similarities",
@@ -63,17 +62,17 @@ class DuplicateVerbs(Memories):
         that of ``store``.
         *progress*, see ``reembed``, tells of the search; an error there leaves nothing merged.
         """
-        from .consolidation import consolidate
+        from .merging import consolidate
 
         least = fields.number("similarity", similarity, 0.0, 1.0)
         with telling(progress) as tell:
             return consolidate(self._engine, check_scope(namespace), parse(where), least, tell)
 
-    def _duplicate_finder(self, on_similar: OnSimilar, similarity: float) -> DuplicateFinder | None:
+    def _duplicate_finder(self, on_similar: OnSimilar, similarity: float) -> FinderMaker | None:
         chosen = fields.one_of("on_similar", on_similar, ON_SIMILAR)
         least = fields.number("similarity", similarity, 0.0, 1.0)
         if chosen == "keep":
             return None
         from .near_duplicates import WriteFinder
 
-        return WriteFinder(self._engine, chosen, least)
+        return partial(WriteFinder, self._engine, chosen, least)

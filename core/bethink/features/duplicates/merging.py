@@ -1,4 +1,4 @@
-"""Merging: one record takes over the fields of a near-duplicate.
+"""Merging: of near-duplicates one record stays, and takes over the fields of the others.
 
 The result has the fuller text, the higher importance and confidence, all tags and metadata, and
 the sum of outcomes and accesses. The record keeps id and history.
@@ -7,17 +7,26 @@ the sum of outcomes and accesses. The record keeps id and history.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any, Final
 
-from ...memory.engine import Transaction
+from ...memory.engine import Engine, Transaction
+from ...memory.writing import supersede
+from ...model import progress
 from ...model.arrays import Vector
+from ...model.filters import Filter, unexpired
+from ...model.namespaces import Scope
 from ...model.port import EMBEDDED
+from ...model.progress import Tell
 from ...model.records import LOWEST_LIVE, RECORD_FIELDS, MemoryRecord, different
-from ..statements import parse_record
+from ...model.values import Value
+from ..statements import ParsedRecord, parse_record
+from .similarity import DuplicateIndex, similarity_function
 
 _DIGITS = 9
 _FILLED: Final = tuple(name for name, each in RECORD_FIELDS.items() if each.merged == "filled")
+_identity_fields = attrgetter(*(name for name, each in RECORD_FIELDS.items() if each.identity))
 _HIGHEST: Final = tuple(name for name, each in RECORD_FIELDS.items() if each.merged == "highest")
 
 
@@ -82,3 +91,63 @@ def absorb(
     details = {**changes, "merged": [other.id for other in others]}
     transaction.change(row, kept, after, fresh, "merge", details)
     return after
+
+
+@dataclass(frozen=True, slots=True)
+class Consolidated(Value):
+    """A record that superseded the near-duplicates ``others``; both in the state before."""
+
+    record: MemoryRecord
+    others: tuple[MemoryRecord, ...]
+
+
+def consolidate(
+    engine: Engine, scope: Scope, where: Filter | None, least: float, tell: Tell | None = None
+) -> list[Consolidated]:
+    """Merge near-duplicates, of a cosine of at least *least*; return the groups as inserted."""
+    engine.flush_for(where)
+    found = engine.backend.select(scope, unexpired(where, engine.clock()))
+    lone = [record for record in found if record.thread is None and record.content]
+    groups = _groups(engine, [parse_record(record) for record in lone], least, tell)
+    if not groups:
+        return []
+    with engine.writing(closing=True) as transaction:
+        merged = [_merge(transaction, group) for group in groups]
+    return [each for each in merged if each.others]
+
+
+def _groups(
+    engine: Engine, parsed_records: Sequence[ParsedRecord], least: float, tell: Tell | None
+) -> list[list[MemoryRecord]]:
+    """Return the groups of near-duplicates, the fullest record of each group first."""
+    similarity = similarity_function(engine, [parsed.record.id for parsed in parsed_records])
+    index = DuplicateIndex(similarity, least)
+    groups: dict[str, list[MemoryRecord]] = {}
+    ordered = sorted(parsed_records, key=_most_words_first)
+    for parsed in progress.counted(ordered, tell, len(ordered)):
+        found = index.find_nearest(parsed)
+        if found is None:
+            index.add(parsed)
+        else:
+            kept = found[0].record
+            groups.setdefault(kept.id, [kept]).append(parsed.record)
+    return sorted(groups.values(), key=lambda group: (group[0].created_at, group[0].id))
+
+
+def _most_words_first(parsed: ParsedRecord) -> tuple[int, float, str]:
+    record = parsed.record
+    return -len(frozenset(parsed.features.words)), record.created_at, record.id
+
+
+def _merge(transaction: Transaction, group: Sequence[MemoryRecord]) -> Consolidated:
+    """Merge the unchanged records of *group* into the first."""
+    found = transaction.writer.find([record.id for record in group])
+    before = {record.id: _identity_fields(record) for record in group}
+    unchanged = [pair for id, pair in found.items() if _identity_fields(pair[1]) == before[id]]
+    if len(unchanged) < 2 or unchanged[0][1].id != group[0].id:
+        return Consolidated(group[0], ())
+    (row, kept), *others = unchanged
+    for number, other in others:
+        supersede(transaction, number, other, kept.id)
+    taken = [other for _, other in others]
+    return Consolidated(absorb(transaction, row, kept, taken), tuple(taken))

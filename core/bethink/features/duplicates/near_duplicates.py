@@ -136,24 +136,22 @@ class DuplicateSearch:
         return cosine(self._vectors[one], self._vectors[other])
 
 
-class WriteFinder:
+class WriteFinder(DuplicateSearch):
     """Merges new records of one write into near-duplicates, or refuses new records.
 
     *on_similar* is "merge" or "raise"; *least* is the least cosine of near-duplicates.
     """
 
-    def __init__(self, engine: Engine, on_similar: OnSimilar, least: float) -> None:
-        self._engine = engine
+    def __init__(
+        self,
+        engine: Engine,
+        on_similar: OnSimilar,
+        least: float,
+        records: Sequence[MemoryRecord],
+        vectors: Sequence[Vector],
+    ) -> None:
         self._on_similar = on_similar
-        self._least = least
-
-    def prepare(self, records: Sequence[MemoryRecord], vectors: Sequence[Vector]) -> None:
-        """Search for near-duplicates of *records* before the write lock is taken."""
-        self._nearest = DuplicateSearch(self._engine, records, vectors, self._least)
-
-    def begin(self, transaction: Transaction) -> None:
-        """Add the records that were stored since ``prepare``."""
-        self._nearest.begin(transaction)
+        super().__init__(engine, records, vectors, least)
 
     def merge(
         self, transaction: Transaction, record: MemoryRecord, vector: Vector, replaced: str | None
@@ -161,13 +159,13 @@ class WriteFinder:
         """Merge *record* into the most similar near-duplicate; see ``DuplicateFinder.merge``."""
         accessed = replace(record, access_count=1, last_accessed_at=transaction.now)
         parsed = parse_record(accessed)
-        found = self._nearest.to(transaction, parsed, replaced)
+        found = self.to(transaction, parsed, replaced)
         if found is None:
-            self._nearest.add(parsed)
+            self.add(parsed)
             return None
         if self._on_similar == "raise":
             raise SimilarMemoryError(*found[1:])
-        return self._nearest.absorb(transaction, found, parsed, vector)
+        return self.absorb(transaction, found, parsed, vector)
 
 
 def _find_similar(index: ScopeIndex, record: MemoryRecord, scan: Scan, least: float) -> Positions:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from numbers import Real
 from typing import Final, NamedTuple, TypeAlias, Unpack
 
@@ -50,7 +49,6 @@ _STEP_BITS: Final = 50  # bits of a budget in steps: a huge budget has larger st
 _MAX_SOLUTIONS: Final = 4  # of the knapsack per block, for counters that do not add up
 _EXPONENT: Final = 3  # of a score in the value of a line: relevance comes before number
 _OVERVIEW_ORDERS: Final[tuple[SortField, ...]] = ("occurred_at", "importance")
-_set = object.__setattr__
 
 
 class Block(NamedTuple):
@@ -77,19 +75,13 @@ class Packed(LazyResults):
     @classmethod
     def from_block(cls, block: Block, count: int, result: Callable[[int], RecallResult]) -> Packed:
         """Return *block* as ``Packed``; *result* makes each of *count* results on first use."""
-        packed = object.__new__(cls)
-        _set(packed, "text", block.text)
-        _set(packed, "tokens", block.tokens)
-        _set(packed, "_tell", partial(_results_of, frozenset(block.chosen), count, result))
-        return packed
+        chosen = frozenset(block.chosen)
 
+        def tell(name: str) -> tuple[RecallResult, ...]:
+            shown = name == "results"
+            return tuple(result(place) for place in range(count) if (place in chosen) is shown)
 
-def _results_of(
-    chosen: frozenset[int], count: int, result: Callable[[int], RecallResult], name: str
-) -> tuple[RecallResult, ...]:
-    """Return the field *name*: the *chosen* of *count* results, or the results left out."""
-    wanted = name == "results"
-    return tuple(result(place) for place in range(count) if (place in chosen) is wanted)
+        return cls.lazily(tell, text=block.text, tokens=block.tokens)
 
 
 class Budget:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bethink import EVERYWHERE, Consolidated, HashEmbedder, MemoryStore, Subtree, ValidationError
-from bethink.features.duplicates import consolidation
+from bethink.features.duplicates import merging
 from bethink.features.duplicates.similarity import are_interchangeable, cosine
 from bethink.features.statements import parse_record
 
@@ -159,14 +159,14 @@ def test_two_that_nearly_failed_do_not_fail_together(store: MemoryStore) -> None
 def test_what_changes_meanwhile_is_left_alone(
     store: MemoryStore, monkeypatch: pytest.MonkeyPatch, changed: int, left: list[int]
 ) -> None:
-    records, grouped = store.store_many([TEXT] * 3), consolidation._groups
+    records, grouped = store.store_many([TEXT] * 3), merging._groups
 
     def grouped_before_a_change(*asked: Any) -> Any:
         found = grouped(*asked)
         store.update(records[changed].id, content="Something new")
         return found
 
-    monkeypatch.setattr(consolidation, "_groups", grouped_before_a_change)
+    monkeypatch.setattr(merging, "_groups", grouped_before_a_change)
     merged = store.consolidate()
     assert [other.id for each in merged for other in each.others] == [records[n].id for n in left]
     assert store.count() == 3 - len(left)
