@@ -3,6 +3,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import pickle
+from functools import partial
 
 import pytest
 
@@ -49,19 +50,25 @@ def test_record_is_another_name_of_memory() -> None:
 
 
 def test_a_result_explains_itself_once_and_only_when_asked() -> None:
-    why, asked = Explanation(0.5, {"keyword": 1.0}, {"keyword": 0.5}), []
-    result = RecallResult.explained_by(RECORD, 0.5, lambda: asked.append(1) or why)  # type: ignore[func-returns-value]
+    why, asked = Explanation(0.5, {"keyword": 1.0}, {"keyword": 0.5}), list[str]()
+
+    def tell(name: str) -> Explanation:
+        asked.append(name)
+        return why
+
+    result = RecallResult.lazily(tell, memory=RECORD, score=0.5)
     assert (result.memory, result.score, asked) == (RECORD, 0.5, [])
     assert result.explain() is result.explanation is why
-    assert asked == [1]
+    assert asked == ["explanation"]
 
 
 def test_a_result_that_was_not_asked_is_like_any_other() -> None:
     why = Explanation(0.5, {"keyword": 1.0}, {"keyword": 0.5})
     made = RecallResult(RECORD, 0.5, why)
+    told = partial(RecallResult.lazily, lambda _: why, memory=RECORD, score=0.5)
     for same in (copy.copy, copy.deepcopy, repr, lambda each: pickle.loads(pickle.dumps(each))):
-        assert same(RecallResult.explained_by(RECORD, 0.5, lambda: why)) == same(made)
-    assert RecallResult.explained_by(RECORD, 0.5, lambda: why) == made
+        assert same(told()) == same(made)
+    assert told() == made
     with pytest.raises(AttributeError, match="no attribute 'explanations'"):
         made.explanations  # type: ignore[attr-defined]  # noqa: B018
 

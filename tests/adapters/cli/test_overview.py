@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from bethink import CallableEmbedder, MemoryStore
-from bethink.__main__ import main
+from bethink_adapters.cli.overview import overview
 
 
 def shown(path: Path, capsys: pytest.CaptureFixture[str]) -> str:
-    assert main([str(path)]) == 0
+    assert overview([str(path)]) == 0
     return capsys.readouterr().out
 
 
@@ -89,7 +89,7 @@ def test_much_is_counted_and_little_is_listed(
 
 @pytest.mark.parametrize("arguments", [[], ["a", "b"], ["--help"]])
 def test_wrong_arguments_are_answered_with_the_usage(arguments: Sequence[str]) -> None:
-    assert main(list(arguments)) == "usage: python -m bethink FILE"
+    assert overview(list(arguments)) == "usage: python -m bethink FILE"
 
 
 def test_what_is_no_store_is_refused_in_a_sentence_and_never_made(tmp_path: Path) -> None:
@@ -97,8 +97,8 @@ def test_what_is_no_store_is_refused_in_a_sentence_and_never_made(tmp_path: Path
     empty.touch()
     foreign.write_text("a text " * 100)
     for path in (missing, empty, tmp_path):
-        assert main([str(path)]) == f"{path}: there is no such file, or the file is empty"
-    assert str(main([str(foreign)])).startswith(f"{foreign}: not a bethink file")
+        assert overview([str(path)]) == f"{path}: there is no such file, or the file is empty"
+    assert str(overview([str(foreign)])).startswith(f"{foreign}: not a bethink file")
     assert sorted(tmp_path.iterdir()) == [empty, foreign]
     assert not empty.read_bytes()
 
