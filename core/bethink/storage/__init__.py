@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Final, Literal
 
 from ..errors import ValidationError
@@ -25,10 +26,13 @@ def open_backend(
 ) -> Backend:
     """Open the backend for *location*, a path or a URL.
 
-    With *integrity_key* the content is authenticated, and compared with *anchor*; False gives up
-    the file's anchor. With an anchor every write is synced, whatever the *durability*. Raises
-    ``ValidationError`` for an invalid location, ``StorageError`` for an unusable file, and
-    ``IntegrityKeyError`` for a wrong key or a missing anchor.
+    A path, ":memory:" and the scheme sqlite stand for SQLite. Any other scheme names an entry point
+    of the group ``bethink.backends``: a function of the URL and the *durability* that returns a
+    ``Backend``. With *integrity_key* the content is authenticated, and compared with *anchor*;
+    False gives up the file's anchor. With an anchor every write is synced, whatever the
+    *durability*. Raises ``ValidationError`` for an invalid location, ``MissingExtraError`` for a
+    missing driver, ``StorageError`` for an unusable store, and ``IntegrityKeyError`` for a wrong
+    key or a missing anchor.
     """
     from ..storage.sqlite import SQLiteBackend
 
@@ -42,7 +46,10 @@ def open_backend(
         raise ValidationError("location must not be empty")
     path = path.removeprefix("sqlite:///")
     if "://" in path:
-        raise ValidationError(f"no backend for {path!r}; use a path, sqlite:///path or ':memory:'")
+        scheme = path.partition("://")[0]
+        if integrity_key is not None:
+            raise ValidationError(f"an integrity_key needs an SQLite file, not {scheme}://")
+        return _find_backend(scheme)(path, durability)
     if anchor is not False and not isinstance(anchor, str | os.PathLike | Anchor | None):
         raise ValidationError(f"anchor must be a path or an Anchor, not {type(anchor).__name__}")
     if isinstance(anchor, str | os.PathLike):
@@ -52,6 +59,19 @@ def open_backend(
         durability=durability if anchor in (None, False) else "full",  # or the anchor may lead
         integrity_key=None if integrity_key is None else _checked_key(integrity_key),
         anchor=anchor,
+    )
+
+
+def _find_backend(scheme: str) -> Callable[[str, str], Backend]:
+    """Return the function that opens URLs of *scheme*; an error never shows the URL's password."""
+    from importlib.metadata import entry_points
+
+    for entry in entry_points(group="bethink.backends", name=scheme):
+        opener: Callable[[str, str], Backend] = entry.load()
+        return opener
+    raise ValidationError(
+        f"no backend for {scheme}://; use a path, sqlite:///path, ':memory:', or a scheme that a "
+        "package offers as an entry point of the group bethink.backends"
     )
 
 
