@@ -10,35 +10,18 @@ import re
 from collections.abc import Callable, Iterable
 
 from ..errors import EmbedderMismatchError
-from .base import (
-    CallableEmbedder,
-    Embedder,
-    LazyEmbedder,
-    check_embedder,
-    check_rows,
-    import_extra,
-    normalise,
-)
-from .hashing import HashEmbedder
-from .static import StaticEmbedder, word_pieces
-from .static.wordpiece import UNKNOWN, vocabulary
-
-__all__ = [
-    "UNKNOWN",
-    "CallableEmbedder",
-    "Embedder",
-    "HashEmbedder",
-    "LazyEmbedder",
-    "StaticEmbedder",
-    "check_embedder",
-    "check_rows",
-    "embedder_for",
-    "embedder_from_name",
-    "import_extra",
-    "normalise",
-    "vocabulary",
-    "word_pieces",
-]
+from .base import CallableEmbedder as CallableEmbedder
+from .base import Embedder as Embedder
+from .base import LazyEmbedder as LazyEmbedder
+from .base import check_embedder as check_embedder
+from .base import check_rows as check_rows
+from .base import import_extra as import_extra
+from .base import normalise as normalise
+from .hashing import HashEmbedder as HashEmbedder
+from .static import StaticEmbedder as StaticEmbedder
+from .static import word_pieces as word_pieces
+from .static.wordpiece import UNKNOWN as UNKNOWN
+from .static.wordpiece import vocabulary as vocabulary
 
 
 def embedder_for(

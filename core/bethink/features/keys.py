@@ -128,13 +128,12 @@ def update_all(store: MemoryStore, changes: Mapping[str, Mapping[str, Any]]) -> 
             raise ValidationError(f"many records cannot change the field {name!r} together")
     with engine.writing() as transaction:
         found = transaction.writer.find(list(fields))
-        live = {id: pair for id, pair in found.items() if _is_live(pair[1], transaction.now)}
-        updated = [revise(transaction, *pair, fields[id], {}) for id, pair in live.items()]
+        updated = [
+            revise(transaction, row, record, fields[id], {})
+            for id, (row, record) in found.items()
+            if record.state == "live" and not record.expired(transaction.now)
+        ]
     return engine.all_current(updated)
-
-
-def _is_live(record: MemoryRecord, now: float) -> bool:
-    return record.state == "live" and not record.expired(now)
 
 
 def keys_between(store: MemoryStore, namespace: str, low: str, high: str) -> list[MemoryRecord]:

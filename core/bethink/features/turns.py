@@ -192,16 +192,13 @@ def align(
     if anew is not None and (again is None or asked + 1 - max(anew, 0) > size - max(again, 0)):
         answers = _answers_anew(known, given, anew, asked)
         if answers:
-            places = enumerate(_places(anew, given))
-            return [at if 0 <= at <= asked or number in answers else None for number, at in places]
+            return [
+                at if 0 <= at <= asked or at - anew in answers else None
+                for at in range(anew, anew + len(given))
+            ]
     if again is not None:
-        return [at if 0 <= at < size else None for at in _places(again, given)]
+        return [at if 0 <= at < size else None for at in range(again, again + len(given))]
     return _match_by_count(known, given, old)
-
-
-def _places(start: int, given: Sequence[Said]) -> range:
-    """Return the index in the known turns of each given turn, where *start* is the first index."""
-    return range(start, start + len(given))
 
 
 def _overlap(known: Sequence[Said | None], given: Sequence[Said]) -> int | None:

@@ -23,27 +23,18 @@ from ..model.namespaces import Scope
 from ..model.port import EMBEDDED, Backend, Changes, IndexData, PastReader, Row
 from ..model.records import MemoryRecord
 from .access_buffer import AccessBuffer
-from .documents import document
+from .documents import document as document
 from .keyword import BLOCK_DOCUMENTS, MERGED_BLOCKS
 from .reader import ScopeReader
 from .recent_rows import RecentRows
-from .scope import Accessed, ScopeIndex
-from .scope_lru import MAX_RESIDENT, ScopeLRU
-from .unit_vectors import DECIMALS, cosines, directions
-from .vectors import Scan
-
-__all__ = [
-    "DECIMALS",
-    "MAX_RESIDENT",
-    "Accessed",
-    "PastIndex",
-    "ResidentIndex",
-    "Scan",
-    "ScopeIndex",
-    "cosines",
-    "directions",
-    "document",
-]
+from .scope import Accessed as Accessed
+from .scope import ScopeIndex as ScopeIndex
+from .scope_lru import MAX_RESIDENT as MAX_RESIDENT
+from .scope_lru import ScopeLRU
+from .unit_vectors import DECIMALS as DECIMALS
+from .unit_vectors import cosines as cosines
+from .unit_vectors import directions as directions
+from .vectors import Scan as Scan
 
 _logger = logging.getLogger(__name__)
 

@@ -97,22 +97,16 @@ def store_many(
             check(transaction)
         if gone:
             retire(transaction, select_records(transaction.writer, gone))
-        if finder is None and _are_independent(built):
-            # One statement a table for all records.
-            own = (
-                {**each[1], EMBEDDED: vector} for each, vector in zip(built, vectors, strict=True)
-            )
+        if finder is None and all(new.key is None and old is None for new, _, old in built):
+            # No record can supersede another one: one statement a table for all records.
+            pairs = zip(built, vectors, strict=True)
+            own = ({**named, EMBEDDED: vector} for (_, named, _), vector in pairs)
             transaction.add_all(records, own)
             stored = records
         else:
             stored = _store_each(transaction, built, vectors, finder)
     engine.index.save()
     return engine.all_current(stored)
-
-
-def _are_independent(built: Iterable[_NewRecord]) -> bool:
-    """Return whether no record can supersede a record in the store or in the batch."""
-    return all(record.key is None and old is None for record, _, old in built)
 
 
 def _store_each(

@@ -6,36 +6,24 @@ tokenizer, the stemmer, the stop words, the dates or the sentences therefore req
 ``HashEmbedder``, whose vectors files keep. Queries, synonyms and counts of tokens are never saved.
 """
 
-from .dates import MONTHS, date_words, utc
-from .queries import Query, is_english, read_query
-from .sections import read_sections
-from .sentences import count_content_words, is_instruction, is_question, mentions_time
-from .stemming import stem, uninflect
-from .stop_words import STOP_WORDS
-from .synonyms import Synonym
-from .token_count import estimate_tokens, rough_tokens
-from .tokenizer import stems, terms, word_set, words
-
-__all__ = [
-    "MONTHS",
-    "STOP_WORDS",
-    "Query",
-    "Synonym",
-    "count_content_words",
-    "date_words",
-    "estimate_tokens",
-    "is_english",
-    "is_instruction",
-    "is_question",
-    "mentions_time",
-    "read_query",
-    "read_sections",
-    "rough_tokens",
-    "stem",
-    "stems",
-    "terms",
-    "uninflect",
-    "utc",
-    "word_set",
-    "words",
-]
+from .dates import MONTHS as MONTHS
+from .dates import date_words as date_words
+from .dates import utc as utc
+from .queries import Query as Query
+from .queries import is_english as is_english
+from .queries import read_query as read_query
+from .sections import read_sections as read_sections
+from .sentences import count_content_words as count_content_words
+from .sentences import is_instruction as is_instruction
+from .sentences import is_question as is_question
+from .sentences import mentions_time as mentions_time
+from .stemming import stem as stem
+from .stemming import uninflect as uninflect
+from .stop_words import STOP_WORDS as STOP_WORDS
+from .synonyms import Synonym as Synonym
+from .token_count import estimate_tokens as estimate_tokens
+from .token_count import rough_tokens as rough_tokens
+from .tokenizer import stems as stems
+from .tokenizer import terms as terms
+from .tokenizer import word_set as word_set
+from .tokenizer import words as words

@@ -14,22 +14,15 @@ from ...model.namespaces import Scope, check_scope
 from ...model.progress import Progress, telling
 
 if TYPE_CHECKING:
-    from .merging import Consolidated, combine, has_more_words
-    from .near_duplicates import DuplicateSearch, Match
-    from .repetition import find_repetitions
-    from .similarity import are_interchangeable, similarities
+    from .merging import Consolidated as Consolidated
+    from .merging import combine as combine
+    from .merging import has_more_words as has_more_words
+    from .near_duplicates import DuplicateSearch as DuplicateSearch
+    from .near_duplicates import Match as Match
+    from .repetition import find_repetitions as find_repetitions
+    from .similarity import are_interchangeable as are_interchangeable
+    from .similarity import similarities as similarities
 
-__all__ = [
-    "Consolidated",
-    "DuplicateSearch",
-    "DuplicateVerbs",
-    "Match",
-    "are_interchangeable",
-    "combine",
-    "find_repetitions",
-    "has_more_words",
-    "similarities",
-]
 __getattr__ = lazy_names(
     __name__,
     {

@@ -32,24 +32,19 @@ from ...model.namespaces import check_namespace
 from ...model.records import MemoryRecord
 from ...model.values import Value
 from .chunked_text import ChunkedTexts, rechunk
-from .chunks import chunk_text, is_chunked, path_of, records_by_key, refuse_gaps, start_byte
-from .paths import ROOT, above, normalise_path
+from .chunks import chunk_text
+from .chunks import is_chunked as is_chunked
+from .chunks import path_of as path_of
+from .chunks import records_by_key as records_by_key
+from .chunks import refuse_gaps as refuse_gaps
+from .chunks import start_byte as start_byte
+from .paths import ROOT as ROOT
+from .paths import above
+from .paths import normalise_path as normalise_path
 
 if TYPE_CHECKING:
     from ...store import MemoryStore
 
-__all__ = [
-    "ROOT",
-    "FileEntry",
-    "Files",
-    "is_chunked",
-    "normalise_path",
-    "numbered",
-    "path_of",
-    "records_by_key",
-    "refuse_gaps",
-    "start_byte",
-]
 
 CONTEXT_LINES: Final = 2
 """The number of unchanged lines shown before and after an edit."""

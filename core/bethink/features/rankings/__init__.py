@@ -13,16 +13,9 @@ from ...calls import suggesting
 from ...memory.ranking import DAY, Scored, Signals
 from ...model.arrays import Floats
 from ...model.fields import number
-from .categories import CATEGORIES, guess_category, query_intent
-
-__all__ = [
-    "BOOSTS",
-    "CATEGORIES",
-    "DecayProduct",
-    "FiveSignal",
-    "guess_category",
-    "query_intent",
-]
+from .categories import CATEGORIES as CATEGORIES
+from .categories import guess_category as guess_category
+from .categories import query_intent as query_intent
 
 BOOSTS: Final[Mapping[str, float]] = {
     "troubleshooting": 1.5,

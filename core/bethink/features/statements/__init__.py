@@ -14,35 +14,23 @@ from typing import Final
 from ...model.records import MemoryRecord
 from ...model.values import Value
 from ...text import is_english, utc
-from .lexicon import BASE_FORMS, DIRECTIONS, FORMS_OF_BE, MODIFIERS, NUMBERS, WEAK_VERBS
-from .prefilter import promising_pairs
-from .rules import Signals, Tier, compare, differ
+from .lexicon import BASE_FORMS as BASE_FORMS
+from .lexicon import DIRECTIONS as DIRECTIONS
+from .lexicon import FORMS_OF_BE as FORMS_OF_BE
+from .lexicon import MODIFIERS as MODIFIERS
+from .lexicon import NUMBERS as NUMBERS
+from .lexicon import WEAK_VERBS as WEAK_VERBS
+from .prefilter import promising_pairs as promising_pairs
+from .rules import Signals, compare, differ
+from .rules import Tier as Tier
+from .statement_features import EXACT_NAMES as EXACT_NAMES
 from .statement_features import (
-    EXACT_NAMES,
     StatementFeatures,
     extract_features,
     in_words_of,
     split_emoji,
     straighten_quotes,
 )
-
-__all__ = [
-    "BASE_FORMS",
-    "DIRECTIONS",
-    "EXACT_NAMES",
-    "FORMS_OF_BE",
-    "MIN_DUPLICATE_COSINE",
-    "MODIFIERS",
-    "NUMBERS",
-    "WEAK_VERBS",
-    "Conflict",
-    "ParsedRecord",
-    "Tier",
-    "are_duplicates",
-    "find_conflict",
-    "parse_record",
-    "promising_pairs",
-]
 
 MIN_DUPLICATE_COSINE: Final = 0.92
 """The least cosine of two texts that may be duplicates."""

@@ -11,34 +11,19 @@ from ...model.filters import Where, parse
 from ...model.lazy_names import lazy_names
 from ...model.namespaces import EVERYWHERE, Scope, check_scope
 from ...model.progress import Progress, telling
-from .lines import LONGEST_LINE
+from .lines import LONGEST_LINE as LONGEST_LINE
 
 if TYPE_CHECKING:
-    from .exporter import Target
-    from .foreign import (
-        ForeignLink,
-        ForeignRecord,
-        PastChange,
-        foreign_link,
-        foreign_record,
-        import_foreign,
-    )
-    from .importer import Source
-    from .merge import Merged
+    from .exporter import Target as Target
+    from .foreign import ForeignLink as ForeignLink
+    from .foreign import ForeignRecord as ForeignRecord
+    from .foreign import PastChange as PastChange
+    from .foreign import foreign_link as foreign_link
+    from .foreign import foreign_record as foreign_record
+    from .foreign import import_foreign as import_foreign
+    from .importer import Source as Source
+    from .merge import Merged as Merged
 
-__all__ = [
-    "LONGEST_LINE",
-    "ForeignLink",
-    "ForeignRecord",
-    "Merged",
-    "PastChange",
-    "Source",
-    "Target",
-    "TransferVerbs",
-    "foreign_link",
-    "foreign_record",
-    "import_foreign",
-]
 __getattr__ = lazy_names(
     __name__,
     {

@@ -1,19 +1,11 @@
 """Working memory: values kept by name while an agent works."""
 
-from .atomic import MISSING, AtomicMemory
-from .interface import Memory, MemoryItem, ScoredRecord
-from .keyed import KeyedMemory
-from .resident import LongTermMemory, ShortTermMemory
-from .vectors import VectorMemory
-
-__all__ = [
-    "MISSING",
-    "AtomicMemory",
-    "KeyedMemory",
-    "LongTermMemory",
-    "Memory",
-    "MemoryItem",
-    "ScoredRecord",
-    "ShortTermMemory",
-    "VectorMemory",
-]
+from .atomic import MISSING as MISSING
+from .atomic import AtomicMemory as AtomicMemory
+from .interface import Memory as Memory
+from .interface import MemoryItem as MemoryItem
+from .interface import ScoredRecord as ScoredRecord
+from .keyed import KeyedMemory as KeyedMemory
+from .resident import LongTermMemory as LongTermMemory
+from .resident import ShortTermMemory as ShortTermMemory
+from .vectors import VectorMemory as VectorMemory
