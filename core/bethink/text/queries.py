@@ -14,7 +14,6 @@ from typing import Final, NamedTuple
 from ..model.patterns import lazy_pattern
 from .dates import day_terms
 from .sentences import is_instruction
-from .stop_words import STOP_WORDS
 from .synonyms import Synonym, synonyms
 from .tokenizer import (
     ELISIONS,
@@ -25,8 +24,8 @@ from .tokenizer import (
     split,
     token_terms,
     token_words,
-    word_set,
 )
+from .word_lists import FOREIGN_WORDS, STOP_WORDS, word_set
 
 _ISO_DATE: Final = lazy_pattern(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])")
 _SINGLE = lazy_pattern(f"[{HAN}]|^[\uac00-\ud7a3]")
@@ -41,27 +40,12 @@ _TIME_QUESTION: Final = lazy_pattern(
     r"|\b(?:what|which) (?:time|date|day|week|month|year)\b|\bhow long\b"
 )
 
-# Function words of German, French, Spanish and Portuguese, Italian, Dutch and Swedish.
-_FOREIGN: Final = (
-    word_set(
-        "der die das den dem des ein eine einen einem einer ist sind und oder nicht ich wir ihr "
-        "sie es er mit von zu zum zur auf bei nach wie wo wer wann warum welche hat haben im aus "
-        "le la les un une du et est sont ou que qui quoi quel quelle quand comment pourquoi dans "
-        "pour pas sur avec je tu il elle nous vous mon ma mes au aux ce cette sa son ses "
-        "el los las una y o es son que quien cuando donde como por para con mi su sus del al en de "
-        "se lo os um uma e em da dos das na nos quem quando onde foi com seu sua minha meu "
-        "gli che chi di non sono per della nel dove mio mia alla del "
-        "het een van ik je wat waar wie wanneer hoe niet met zijn naar och inte jag vad var"
-    )
-    - STOP_WORDS
-)
-
-# Words of English that are words of these or further languages, too.
+# Words of English that are words of further languages, too.
 _SHARED: Final = word_set(
     "a am an as at be by do for had has have he i in is it me no of on or over per so than then to "
     "us was we will"
 )
-# "Is cutting" and "is a": the languages above say neither.
+# "Is cutting" and "is a": no language of FOREIGN_WORDS says either.
 _ENGLISH: Final = lazy_pattern(r"\b(?:am|is|was|be) (?:(?:\w+ly )?\w+ing|an?)\b", re.ASCII)
 
 
@@ -141,7 +125,7 @@ def _token_facts(token: str) -> _TokenFacts:
     day = day_terms(int(date[1]), int(date[2])) if date else []
     content = [term for word, term in zip(words, terms, strict=True) if word not in STOP_WORDS]
     head, elided, _ = token.lower().partition("'")
-    foreign = token.lower() in _FOREIGN or (elided and head in ELISIONS)
+    foreign = token.lower() in FOREIGN_WORDS or (elided and head in ELISIONS)
     english = bool(words and words[0] in STOP_WORDS) - bool(foreign)
     return _TokenFacts([*terms, *day], [*content, *day], english, not _ADDRESS.isdisjoint(words))
 

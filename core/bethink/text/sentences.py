@@ -13,8 +13,8 @@ from typing import Final
 
 from ..model.patterns import lazy_pattern
 from .dates import MONTHS
-from .stop_words import STOP_WORDS
 from .tokenizer import terms
+from .word_lists import STOP_WORDS
 
 _QUESTION_MARKS: Final = ("?", "\uff1f", "\u061f")
 _CLOSING_MARKS: Final = " \t\r\n!\"'\u201d\u2019)]*_~`"

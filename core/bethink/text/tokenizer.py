@@ -33,14 +33,9 @@ from typing import TypeVar
 
 from ..model.patterns import lazy_pattern
 from .stemming import stem
-from .stop_words import STOP_WORDS
+from .word_lists import STOP_WORDS, word_set
 
 _T = TypeVar("_T")
-
-
-def word_set(text: str) -> frozenset[str]:
-    """Return the words of *text*, a list separated by spaces, as a set."""
-    return frozenset(text.split())
 
 
 # Characters of scripts written without spaces: Thai, Lao, Myanmar, Khmer, then Japanese, Chinese
