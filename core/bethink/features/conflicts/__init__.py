@@ -20,8 +20,6 @@ from ...model.records import MemoryRecord
 if TYPE_CHECKING:
     from ..statements import Conflict, ParsedRecord, Tier
 
-__all__ = ["ConflictVerbs"]
-
 TIERS: Final[tuple[Tier, ...]] = ("likely", "possible")
 
 
@@ -64,7 +62,15 @@ class ConflictVerbs(Memories):
         record raises ``NotFoundError``.
         """
         why = None if reason is None else fields.text("reason", reason, fields.MAX_CONTENT)
-        return resolve_conflict(self._engine, fields.identifier("id", keep), fields.ids(drop), why)
+        kept, dropped = fields.identifier("id", keep), list(dict.fromkeys(fields.ids(drop)))
+        if kept in dropped:
+            raise ValidationError(f"record {kept!r} cannot be both kept and dropped")
+        told = {} if why is None else {"reason": why}
+        with self._engine.writing() as transaction:
+            find_live(transaction, kept)
+            for id in dropped:
+                supersede(transaction, *find_live(transaction, id), kept, "resolve", told)
+        return len(dropped)
 
 
 def find_conflicts(
@@ -83,20 +89,6 @@ def find_conflicts(
     wanted = TIERS[: TIERS.index(min_tier) + 1]
     found = [each for space in spaces.values() for each in _within(space) if each.tier in wanted]
     return sorted(_with_similarity(engine, found), key=_order)[:limit]
-
-
-def resolve_conflict(engine: Engine, keep: str, drop: Iterable[str], reason: str | None) -> int:
-    """Supersede the records with the ids in *drop* by the record *keep*; return the number."""
-    dropped = list(dict.fromkeys(drop))
-    if keep in dropped:
-        raise ValidationError(f"record {keep!r} cannot be both kept and dropped")
-    told = {} if reason is None else {"reason": reason}
-    with engine.writing() as transaction:
-        find_live(transaction, keep)
-        for id in dropped:
-            row, old = find_live(transaction, id)
-            supersede(transaction, row, old, keep, "resolve", told)
-    return len(dropped)
 
 
 def _within(parsed_records: Sequence[ParsedRecord]) -> Iterator[Conflict]:

@@ -308,18 +308,14 @@ class PackingVerbs(Memories):
         """
         budget = Budget(budget_tokens, count_tokens)
         request = self._request(query, k, as_of is None and touch, **options)
-        return pack_recalled(self._engine_at(as_of), self._ranking(ranking), request, budget)
-
-
-def pack_recalled(engine: Engine, ranking: Ranking, request: Request, budget: Budget) -> Packed:
-    """Put the best of the answer to *request* into one block; touch the records in the block."""
-    if request.vector is None and not (request.query or "").strip():
-        return _pack_overview(engine, request, budget)
-    answer = answered(engine, ranking, request._replace(touch=False))
-    block = best_block(answer.records, answer.scores, budget)
-    if request.touch:
-        touch_rows(engine, answer.rows(block.chosen))
-    return Packed.from_block(block, len(answer.places), answer.result)
+        engine, ranked = self._engine_at(as_of), self._ranking(ranking)
+        if request.vector is None and not (request.query or "").strip():
+            return _pack_overview(engine, request, budget)
+        answer = answered(engine, ranked, request._replace(touch=False))
+        block = best_block(answer.records, answer.scores, budget)
+        if request.touch:
+            touch_rows(engine, answer.rows(block.chosen))
+        return Packed.from_block(block, len(answer.places), answer.result)
 
 
 def _pack_overview(engine: Engine, request: Request, budget: Budget) -> Packed:
