@@ -23,19 +23,27 @@ from .features.stats import StatsVerbs
 from .features.transfer import TransferVerbs
 from .features.undo import UndoVerbs
 from .features.why_not import WhyNotVerbs
-from .memory import memories
-from .memory.engine import Transaction
+from .memory.engine import Engine, Transaction
 from .memory.history import When
+from .model.replay import Moment
 
 
 @suggesting
-class Past(LinkReader, Container, memories.Past):
+class Past(LinkReader, Container):
     """The records of a store right after journal entry ``seq``, at the time ``at``; read only.
 
     The records have the fields of the moment, and the accesses written by then.
     """
 
     _remedy: ClassVar = "the store: recall, pack, why_not and audit take as_of=past.seq"
+
+    def __init__(self, engine: Engine, moment: Moment) -> None:
+        self._engine = engine
+        self.seq = moment.seq
+        self.at = moment.at
+
+    def __repr__(self) -> str:
+        return f"Past(seq={self.seq}, at={self.at})"
 
 
 @suggesting

@@ -44,7 +44,6 @@ from ..model.records import (
     Snapshot,
     SortField,
 )
-from ..model.replay import Moment
 from ..storage import Anchor, open_backend
 from . import history, reading, writing
 from .engine import Engine, Screen, Transaction
@@ -115,18 +114,6 @@ class View:
         engine, scope = self._engine, check_scope(within)
         engine.check_open()
         return engine.backend.namespaces(scope, engine.clock())
-
-
-class Past(View):
-    """The records of a store right after journal entry ``seq``, at the time ``at``; read only."""
-
-    def __init__(self, engine: Engine, moment: Moment) -> None:
-        self._engine = engine
-        self.seq = moment.seq
-        self.at = moment.at
-
-    def __repr__(self) -> str:
-        return f"Past(seq={self.seq}, at={self.at})"
 
 
 class Memories(View):
