@@ -34,9 +34,10 @@ const RECALL = /** @type {typeof HOME} */ (ROUTES.find((route) => route.path ===
 const TOAST_MILLISECONDS = 8000;
 
 class App extends BethinkElement {
+  turn = 0;
+
   opened() {
     this.view = null;
-    this.turn = 0;
     this.messages = [];
     this.listen(window, "bethink-place", () => this.show());
     this.listen(window, "bethink-token", () => this.ask());

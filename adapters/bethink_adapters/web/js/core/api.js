@@ -78,6 +78,8 @@ async function json(method, path, options) {
 export const get = (path, query, signal) => json("GET", path, { query, signal });
 /** @param {string} path @param {unknown} body @param {Options} [options] */
 export const post = (path, body, options) => json("POST", path, { body, ...options });
+/** The hits for a question, without leaving an access. @param {Record<string, unknown>} body @param {AbortSignal} signal */
+export const recall = (body, signal) => post("/recall", { ...body, touch: false }, { signal });
 /** @param {string} path @param {unknown} body @param {Options} [options] */
 export const patch = (path, body, options) => json("PATCH", path, { body, ...options });
 /** @param {string} path @param {Options} [options] */

@@ -60,6 +60,14 @@ export function changedQuery(changes) {
   return href(location.pathname, { ...query, page: null, ...changes });
 }
 
+/** The fields of a form instead of a request; the keys of the page work again. @param {SubmitEvent} event */
+export function submitted(event) {
+  event.preventDefault();
+  /** @type {HTMLElement} */ (document.activeElement).blur();
+  const fields = [...new FormData(/** @type {HTMLFormElement} */ (event.target))];
+  return Object.fromEntries(fields.map(([name, value]) => [name, String(value).trim()]));
+}
+
 /** @param {string} url @param {{replace?: boolean}} [options] */
 export function go(url, { replace = false } = {}) {
   if (url === location.pathname + location.search && !replace) return;

@@ -58,7 +58,7 @@ class Palette extends BethinkElement {
     this.list();
     await new Promise((resolve) => setTimeout(resolve, MILLISECONDS_STILL));
     if (turn !== this.turn || text.trim().length < LEAST_LETTERS) return;
-    const { items } = await api.post("/recall", { ...scope(), query: text.trim(), k: FOUND, touch: false }, { signal: this.life.signal });
+    const { items } = await api.recall({ ...scope(), query: text.trim(), k: FOUND }, this.life.signal);
     if (turn !== this.turn) return;
     const chosen = this.at;
     this.memories = items.map((hit) => hit.memory);

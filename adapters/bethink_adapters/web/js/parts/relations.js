@@ -2,12 +2,12 @@
 
 import * as api from "../core/api.js";
 import { define } from "../core/element.js";
-import { changedQuery, go } from "../core/router.js";
+import { changedQuery, go, submitted } from "../core/router.js";
 import { scope } from "../core/state.js";
-import { each, html } from "../core/template.js";
+import { html } from "../core/template.js";
 import { failed, undoable } from "../core/toasts.js";
 import { View } from "../core/view.js";
-import { row } from "./rows.js";
+import { row, rows } from "./rows.js";
 
 const FOUND = 6;
 const KINDS = ["about", "depends on", "fixes", "follows", "used"];
@@ -29,7 +29,7 @@ class MemoryRelations extends View {
     const { signal } = this.life;
     if (ID.test(words)) return (await api.post("/get", { ids: [words] }, { signal })).items.filter(Boolean);
     if (!words.trim()) return [];
-    const { items } = await api.post("/recall", { ...scope(), query: words, k: FOUND, touch: false }, { signal });
+    const { items } = await api.recall({ ...scope(), query: words, k: FOUND }, signal);
     return items.map((hit) => hit.memory);
   }
 
@@ -56,9 +56,7 @@ class MemoryRelations extends View {
 
   /** @param {SubmitEvent} event */
   search(event) {
-    event.preventDefault();
-    const { elements } = /** @type {HTMLFormElement} */ (event.target);
-    go(changedQuery({ link: elements["link"].value.trim() }), { replace: true });
+    go(changedQuery({ link: submitted(event).link }), { replace: true });
   }
 
   draw() {
@@ -67,13 +65,13 @@ class MemoryRelations extends View {
     const remove = (each) => html`<button class="small" aria-label=${`Remove: ${each.kind} ${short(each.memory)}`} @click=${() => this.drop(each)}>Remove</button>`;
     const link = (record) => html`<button class="small" aria-label=${`Link: ${short(record)}`} @click=${() => this.add(record)}>Link</button>`;
     return html`<section tabindex="-1" aria-label="Links"><h2>Links</h2>
-      ${this.items.length > 0 && html`<ul class="rows">${each(this.items, ({ seq }) => seq, (link) => row(link.memory, {
-        pick: remove(link), inside: html`<p class="why soft">${link.direction === "out" ? `${link.kind} → this memory` : `${link.kind} ← from this memory`}</p>` }))}</ul>`}
+      ${this.items.length > 0 && rows(this.items, (link) => row(link.memory, {
+        pick: remove(link), inside: html`<p class="why soft">${link.direction === "out" ? `${link.kind} → this memory` : `${link.kind} ← from this memory`}</p>` }))}
       <form class="tools" @submit=${(event) => this.search(event)}>
         <label>Kind of a new link <input name="kind" list="kinds" maxlength="64" required value="about"></label>
         <datalist id="kinds">${KINDS.map((kind) => html`<option value=${kind}></option>`)}</datalist>
         <label class="wide">To a memory, by words or id <input name="link" maxlength="2000" .value=${this.words}></label><button>Look</button></form>
-      ${this.candidates.length > 0 && html`<ul class="rows">${each(this.candidates, ({ id }) => id, (record) => row(record, { pick: link(record) }))}</ul>`}
+      ${this.candidates.length > 0 && rows(this.candidates, (record) => row(record, { pick: link(record) }))}
       ${this.words && !this.candidates.length && html`<p class="soft">No other memory matches.</p>`}</section>`;
   }
 }

@@ -12,6 +12,9 @@ export const row = (record, { now = false, pick = null, inside = null } = {}) =>
     <time class="when" datetime=${iso(record.created_at)} title=${iso(record.created_at)}>${ago(record.created_at)}</time>
     <div class="facts">${facts(record)}</div>${inside}</li>`;
 
+/** The items of a list by *make*. @param {any[]} items memories, hits, links or entries @param {(item: any, index: number) => unknown} make */
+export const rows = (items, make) => html`<ul class="rows">${each(items, (item) => item.seq ?? (item.memory ?? item).id, make)}</ul>`;
+
 /** @param {any} record */
 export const facts = (record) => html`
   <span>${record.namespace}</span>

@@ -2,12 +2,12 @@
 
 import * as api from "../core/api.js";
 import { define } from "../core/element.js";
-import { changedQuery, go } from "../core/router.js";
+import { changedQuery, go, submitted } from "../core/router.js";
 import { scope } from "../core/state.js";
-import { each, html } from "../core/template.js";
+import { html } from "../core/template.js";
 import { announce, failed, toast } from "../core/toasts.js";
 import { View } from "../core/view.js";
-import { empty, row } from "./rows.js";
+import { empty, row, rows } from "./rows.js";
 
 const FOUND = 6;
 const TASK_RECORDS = { tags: { $contains: "task" } };
@@ -25,7 +25,7 @@ class TaskLinks extends View {
     const asked = this.place.query.get("q") ?? this.task.title;
     const [linked, hits] = await Promise.all([
       api.get(this.path(), {}, signal),
-      api.post("/recall", { ...scope(), query: asked, k: FOUND, where: { $not: TASK_RECORDS } }, { signal }),
+      api.recall({ ...scope(), query: asked, k: FOUND, where: { $not: TASK_RECORDS } }, signal),
     ]);
     const known = new Set(linked.items.map((record) => record.id));
     return { asked, items: linked.items, found: hits.items.map((hit) => hit.memory).filter(({ id }) => !known.has(id)) };
@@ -47,10 +47,7 @@ class TaskLinks extends View {
 
   /** @param {SubmitEvent} event */
   search(event) {
-    event.preventDefault();
-    const { elements } = /** @type {HTMLFormElement} */ (event.target);
-    elements["q"].blur();
-    go(changedQuery({ q: elements["q"].value }), { replace: true });
+    go(changedQuery({ q: submitted(event).q }), { replace: true });
   }
 
   draw() {
@@ -60,12 +57,12 @@ class TaskLinks extends View {
     const link = (record) => button("Link", () => this.apply("Memory linked", this.link, this.unlink, record), record);
     return html`<div class="panel" tabindex="-1" role="group" aria-label="Memories of the task">
       ${this.items.length
-        ? html`<ul class="rows">${each(this.items, ({ id }) => id, (record) => row(record, { pick: unlink(record) }))}</ul>`
+        ? rows(this.items, (record) => row(record, { pick: unlink(record) }))
         : html`<p class="soft">${this.task.closed ? "No memory helped with this task." : "No linked memory yet. When the task is closed, each linked memory earns an outcome."}</p>`}
       <form class="tools" role="search" @submit=${(event) => this.search(event)}>
         <label class="wide">Memories that may help <input type="search" name="q" maxlength="2000" .value=${this.asked}></label><button>Search</button></form>
       ${this.found.length
-        ? html`<ul class="rows">${each(this.found, ({ id }) => id, (record) => row(record, { pick: link(record) }))}</ul>`
+        ? rows(this.found, (record) => row(record, { pick: link(record) }))
         : empty("No further memory matches. Ask in other words, or store a memory.", 'bethink store "Tar holds the planks"')}</div>`;
   }
 }

@@ -3,10 +3,10 @@
 import * as api from "../core/api.js";
 import { define } from "../core/element.js";
 import { fixed } from "../core/format.js";
-import { changedQuery, go } from "../core/router.js";
-import { each, html } from "../core/template.js";
+import { changedQuery, go, submitted } from "../core/router.js";
+import { html } from "../core/template.js";
 import { View } from "../core/view.js";
-import { row } from "./rows.js";
+import { row, rows } from "./rows.js";
 import { score } from "./score.js";
 
 const FOUND = 6;
@@ -38,16 +38,14 @@ class WhyNot extends View {
   /** @param {string} words */
   async search(words) {
     const { namespace, subtree } = this.body;
-    const { items } = await api.post("/recall", { namespace, subtree, query: words, k: FOUND, touch: false }, { signal: this.life.signal });
+    const { items } = await api.recall({ namespace, subtree, query: words, k: FOUND }, this.life.signal);
     return items.map((hit) => hit.memory);
   }
 
   /** @param {SubmitEvent} event */
   submit(event) {
-    event.preventDefault();
-    const { value } = /** @type {HTMLFormElement} */ (event.target).elements["find"];
-    const text = value.trim();
-    go(changedQuery(ID.test(text) ? { why: text, find: null } : { find: text, why: null }), { replace: true });
+    const { find } = submitted(event);
+    go(changedQuery(ID.test(find) ? { why: find, find: null } : { find, why: null }), { replace: true });
   }
 
   draw() {
@@ -59,7 +57,7 @@ class WhyNot extends View {
         <label class="wide">A memory that you miss, by words or id <input name="find" maxlength="2000" .value=${asked}></label><button>Look</button></form>
       ${this.fault && html`<p class="bad" role="alert">${this.fault}</p>`}
       ${this.reasons.length > 0 && html`<div role="status">${this.record && html`<p>${this.record.content}</p>`}${this.reasons.map((reason) => this.reason(reason))}</div>`}
-      ${this.found.length > 0 && html`<ul class="rows">${each(this.found, ({ id }) => id, (record) => row(record, { pick: pick(record) }))}</ul>`}
+      ${this.found.length > 0 && rows(this.found, (record) => row(record, { pick: pick(record) }))}
       ${this.place.query.has("find") && !this.found.length && html`<p class="soft">No live memory is found by these words. The id of a memory finds each memory.</p>`}</section>`;
   }
 

@@ -3,12 +3,12 @@
 import * as api from "../core/api.js";
 import { define } from "../core/element.js";
 import { count, counted } from "../core/format.js";
-import { changedQuery, go } from "../core/router.js";
+import { changedQuery, go, submitted } from "../core/router.js";
 import { scope } from "../core/state.js";
-import { each, html } from "../core/template.js";
+import { html } from "../core/template.js";
 import { announce, failed, toast } from "../core/toasts.js";
 import { View } from "../core/view.js";
-import { empty, row, rowKeys } from "../parts/rows.js";
+import { empty, row, rowKeys, rows } from "../parts/rows.js";
 
 const USUAL = 800;
 const STEP = 50;
@@ -48,10 +48,7 @@ class Context extends View {
 
   /** @param {SubmitEvent} event */
   search(event) {
-    event.preventDefault();
-    const { elements } = /** @type {HTMLFormElement} */ (event.target);
-    elements["q"].blur();
-    go(changedQuery({ q: elements["q"].value }));
+    go(changedQuery({ q: submitted(event).q }));
   }
 
   async copy() {
@@ -106,7 +103,7 @@ class Context extends View {
     if (!hits.length) return null;
     const left = hits === this.packed.left_out;
     return html`<section><h2>${title}: ${count(hits.length)}${left && this.all > this.budget && ` · ${counted(this.all, "token")} leave room for all`}</h2>
-      <ul class="rows">${each(hits, (hit) => hit.memory.id, (hit, index) => row(hit.memory, { now: start + index === this.at, inside: left && html`<p class="why soft">${this.reason(hit)}</p>` }))}</ul></section>`;
+      ${rows(hits, (hit, index) => row(hit.memory, { now: start + index === this.at, inside: left && html`<p class="why soft">${this.reason(hit)}</p>` }))}</section>`;
   }
 
   /** Why *hit* is left out. @param {any} hit */

@@ -9,7 +9,7 @@ import { each, html } from "../core/template.js";
 import { View } from "../core/view.js";
 import { bars, line } from "../parts/chart.js";
 import { MOST_CONFLICTS } from "../parts/conflict_count.js";
-import { empty, row, rowKeys } from "../parts/rows.js";
+import { empty, row, rowKeys, rows } from "../parts/rows.js";
 
 const STATES = ["live", "superseded", "archived", "expired"];
 const LONGEST = 8;
@@ -43,7 +43,7 @@ class Home extends View {
         ${this.shares("By category", stats.categories, (category) => href("/memories", { category }))}
       </div>
       <section><h2>Newest</h2>${this.items.length
-        ? html`<ul class="rows">${each(this.items, (record) => record.id, (record) => row(record, { now: record === this.items[this.at] }))}</ul>`
+        ? rows(this.items, (record) => row(record, { now: record === this.items[this.at] }))
         : empty("No memory yet. Store one from the command line, or from a program.", 'bethink store "Deployments happen on Tuesdays"')}</section>`;
   }
 

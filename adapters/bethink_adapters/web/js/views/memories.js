@@ -12,7 +12,7 @@ import { View } from "../core/view.js";
 import "../parts/bulk.js";
 import { choice } from "../parts/choice.js";
 import { pageKeys, pageOf, pager } from "../parts/pager.js";
-import { empty, row, rowKeys } from "../parts/rows.js";
+import { empty, row, rowKeys, rows } from "../parts/rows.js";
 
 /** @type {[string, string][]} */
 const STATES = [["", "live"], ["superseded", "superseded"], ["archived", "archived"], ["expired", "expired"]];
@@ -119,7 +119,7 @@ class Memories extends View {
         @bulk-none=${() => this.pickNone()} @bulk-done=${() => { this.picked.clear(); this.load(); }}></bulk-actions>
         ${this.total > this.picked.size && this.total <= MOST && html`<p class="tools"><button @click=${() => this.pickList().catch(failed)}>Choose all ${count(this.total)} of the list</button></p>`}`}
       ${this.items.length
-        ? html`<ul class="rows">${each(this.items, (record) => record.id, (record, index) => row(record, { now: index === this.at, pick: this.box(record), inside: this.figures(record) }))}</ul>`
+        ? rows(this.items, (record, index) => row(record, { now: index === this.at, pick: this.box(record), inside: this.figures(record) }))
         : this.loaded && empty("No memory matches. Take a filter away, or store a memory.", 'bethink store "Ann prefers dark mode" --namespace users/ann')}
       ${this.loaded && pager(this.page, this.total && Math.ceil(this.total / PAGE), this.more)}`;
   }

@@ -2,13 +2,13 @@
 
 import * as api from "../core/api.js";
 import { define } from "../core/element.js";
-import { changedQuery, go } from "../core/router.js";
+import { changedQuery, go, submitted } from "../core/router.js";
 import { scope } from "../core/state.js";
 import { each, html } from "../core/template.js";
 import { View } from "../core/view.js";
 import { choice } from "../parts/choice.js";
 import { compared } from "../parts/compared.js";
-import { empty, row, rowKeys } from "../parts/rows.js";
+import { empty, row, rowKeys, rows } from "../parts/rows.js";
 import { score } from "../parts/score.js";
 import "../parts/why_not.js";
 
@@ -63,7 +63,7 @@ class Recall extends View {
   /** The hits of one way to search, or the reason why there are none. @param {string} mode @param {any} body */
   async search(mode, body) {
     try {
-      const { items } = await api.post("/recall", { ...body, mode, touch: false }, { signal: this.life.signal });
+      const { items } = await api.recall({ ...body, mode }, this.life.signal);
       return { mode, hits: items.map((hit) => ({ ...hit, mode })) };
     } catch (error) {
       if (!(error instanceof api.Problem) || error.status === 401) throw error;
@@ -81,11 +81,8 @@ class Recall extends View {
 
   /** @param {SubmitEvent} event */
   submit(event) {
-    event.preventDefault();
-    const { elements } = /** @type {HTMLFormElement} */ (event.target);
-    elements["q"].blur();
-    const given = ["q", "as_of", "min_score", "where"].map((name) => [name, elements[name].value.trim()]);
-    go(changedQuery({ ...Object.fromEntries(given), pick: null }));
+    const { q, as_of, min_score, where } = submitted(event);
+    go(changedQuery({ q, as_of, min_score, where, pick: null }));
   }
 
   draw() {
@@ -119,8 +116,8 @@ class Recall extends View {
 
   hits(hits) {
     if (!hits.length) return empty("Nothing relevant. No memory is returned for recency or importance alone.");
-    return html`<ul class="rows">${each(hits, (hit) => hit.memory.id, (hit) => row(hit.memory, {
-      now: hit === this.items[this.at], pick: this.box(hit), inside: score(hit.explanation) }))}</ul>`;
+    return rows(hits, (hit) => row(hit.memory, {
+      now: hit === this.items[this.at], pick: this.box(hit), inside: score(hit.explanation) }));
   }
 
   box(hit) {

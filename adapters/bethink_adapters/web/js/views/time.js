@@ -3,13 +3,13 @@
 import * as api from "../core/api.js";
 import { define } from "../core/element.js";
 import { when } from "../core/format.js";
-import { changedQuery, go, memory } from "../core/router.js";
+import { changedQuery, go, memory, submitted } from "../core/router.js";
 import { scope, shared } from "../core/state.js";
 import { each, html } from "../core/template.js";
 import { failed, toast } from "../core/toasts.js";
 import { View } from "../core/view.js";
 import { between, changes } from "../parts/changes.js";
-import { empty, row, rowKeys } from "../parts/rows.js";
+import { empty, row, rowKeys, rows } from "../parts/rows.js";
 import { score } from "../parts/score.js";
 
 const ENTRIES = 1000;
@@ -44,11 +44,10 @@ class TimeMachine extends View {
   /** The memories, or the hits for a question, as of an entry; unchanged if they are shown already.
    * @param {number} seq @param {string} query */
   async found(seq, query) {
-    const { signal } = this.life;
     const shown = JSON.stringify([scope(), seq, query]);
     if (shown === this.shown) return {};
     const { items, next } = query.trim()
-      ? await api.post("/recall", { ...scope(), query, as_of: `#${seq}`, touch: false }, { signal })
+      ? await api.recall({ ...scope(), query, as_of: `#${seq}` }, this.life.signal)
       : await this.page(seq);
     return { items, next, shown, at: -1 };
   }
@@ -105,17 +104,15 @@ class TimeMachine extends View {
 
   /** @param {SubmitEvent} event */
   async take(event) {
-    event.preventDefault();
-    const { name } = Object.fromEntries(new FormData(/** @type {HTMLFormElement} */ (event.target)));
+    const { name } = submitted(event);
     await api.post("/snapshots", { name }).then(() => toast(`Snapshot ${name} taken`)).catch(failed);
     await this.load();
   }
 
   /** @param {SubmitEvent} event */
   search(event) {
-    event.preventDefault();
-    const { elements } = /** @type {HTMLFormElement} */ (event.target);
-    go(changedQuery({ q: elements["q"].value, with: elements["with"].value.trim() }));
+    const { q, with: other } = submitted(event);
+    go(changedQuery({ q, with: other }));
   }
 
   draw() {
@@ -128,7 +125,7 @@ class TimeMachine extends View {
       <p class="tools actions">${each(this.snapshots, ({ name }) => name, ({ name, seq }) => html`<a class="tag" href=${changedQuery({ at: seq })} aria-current=${seq === this.seq ? "true" : "false"}>${name}</a>`)}</p>
       ${this.forms()}${this.changes()}
       <section><h2>${this.asked ? "Hits" : "Memories"} as of this moment</h2>${this.items.length
-        ? html`<ul class="rows">${each(this.items, (item) => (item.memory ?? item).id, (item, index) => row(item.memory ?? item, { now: index === this.at, inside: item.memory && score(item.explanation) }))}</ul>`
+        ? rows(this.items, (item, index) => row(item.memory ?? item, { now: index === this.at, inside: item.memory && score(item.explanation) }))
         : empty("No memory at this moment.")}
         ${this.next && html`<p><button @click=${() => this.more().catch(failed)}>Show ${PAGE} more</button></p>`}</section>`;
   }
