@@ -146,7 +146,6 @@ class SimilarBody(Scoped):
 
     content: Content
     similarity: Unit = 0.92
-    k: Annotated[int, Field(ge=0, le=MAX_HITS), Integral] = 10
 
 
 class ResolveBody(Body):

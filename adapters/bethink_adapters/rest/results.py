@@ -43,6 +43,19 @@ class Hits(BaseModel):
     items: list[RecallResult]
 
 
+class SimilarMemory(BaseModel):
+    """A memory that nearly repeats a text; *similarity* is the cosine of both vectors."""
+
+    memory: MemoryRecord
+    similarity: float
+
+
+class SimilarMemories(BaseModel):
+    """Near-duplicates, the most similar first."""
+
+    items: list[SimilarMemory]
+
+
 class Entries(BaseModel):
     """Entries of the journal, the newest first."""
 

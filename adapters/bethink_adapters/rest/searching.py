@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal
 from fastapi import Query
 from starlette.responses import Response
 
-from bethink import Packed, WhyNot
+from bethink import MemoryRecord, Packed, WhyNot
+from bethink.adapting import find_near_duplicates
 
 from . import results, types
 from .caller import Caller, Client, moment
@@ -40,19 +41,36 @@ def pack(caller: Client, body: PackBody) -> Response:
     return Json(packed.to_dict())
 
 
-@routes.post("/similar", responses=told(results.Hits))
+@routes.post("/similar", responses=told(results.SimilarMemories))
 def similar(caller: Client, body: SimilarBody) -> Response:
-    """Search memories whose vectors are near the vector of a text, before storing the text."""
-    hits = caller.store.recall(
+    """Return the memories that *on_similar* of a write takes for the same, most similar first."""
+    return _similar(
+        caller,
         body.content,
-        k=body.k,
-        mode="semantic",
         namespace=caller.scope(body.namespace, body.subtree),
         where=plain(body.where),
-        touch=False,
+        similarity=body.similarity,
     )
-    near = [hit for hit in hits if hit.explanation.signals["vector"] >= body.similarity]
-    return Json({"items": dicts(near)})
+
+
+@routes.get("/memories/{id}/similar", responses=told(results.SimilarMemories))
+def similar_memories(
+    caller: Client,
+    id: Id,
+    namespace: Annotated[Namespace | None, Query()] = None,
+    subtree: Annotated[Flag, Query()] = False,
+    similarity: Annotated[types.Unit, Query()] = 0.92,
+) -> Response:
+    """Return the near-duplicates of a memory, the most similar first."""
+    scope = caller.scope(namespace, subtree)
+    return _similar(caller, caller.one(id), namespace=scope, similarity=similarity)
+
+
+def _similar(caller: Caller, new: str | MemoryRecord, **options: Any) -> Response:
+    found = find_near_duplicates(caller.store, new, **options)
+    return Json(
+        {"items": [{"memory": each.to_dict(), "similarity": cosine} for each, cosine in found]}
+    )
 
 
 @routes.post("/memories/{id}/why", responses=told(WhyNot))

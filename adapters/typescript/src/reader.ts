@@ -31,10 +31,16 @@ export class Reader {
     return value(this.http.POST("/v1/pack", { body: this.#search(query, options), signal }));
   }
 
-  /** Search memories that say nearly the same as *content*. */
-  async similar(content: string, { signal, ...options }: T.SimilarOptions = {}): Promise<T.Hit[]> {
+  /** Return the memories that `onSimilar` takes for the same as *content*, the most similar first. */
+  async similar(content: string, { signal, ...options }: T.SimilarOptions = {}): Promise<T.Similar[]> {
     const body = wired<T.Schemas["SimilarBody"]>({ ...this.scoped(options), content });
     return list(this.http.POST("/v1/similar", { body, signal }));
+  }
+
+  /** Return the near-duplicates of a memory, the most similar first. */
+  async similarTo(id: string, { signal, ...options }: T.SimilarToOptions = {}): Promise<T.Similar[]> {
+    const params = { path: { id }, query: this.scoped(options) };
+    return list(this.http.GET("/v1/memories/{id}/similar", { params, signal }));
   }
 
   /** Tell what keeps a memory out of the answer to a search. */

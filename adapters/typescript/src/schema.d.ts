@@ -247,9 +247,29 @@ export interface paths {
         put?: never;
         /**
          * Similar
-         * @description Search memories whose vectors are near the vector of a text, before storing the text.
+         * @description Return the memories that *on_similar* of a write takes for the same, most similar first.
          */
         post: operations["similar"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/memories/{id}/similar": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Similar Memories
+         * @description Return the near-duplicates of a memory, the most similar first.
+         */
+        get: operations["similar_memories"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2136,11 +2156,23 @@ export interface components {
              * @default 0.92
              */
             similarity?: number;
-            /**
-             * K
-             * @default 10
-             */
-            k?: number;
+        };
+        /**
+         * SimilarMemories
+         * @description Near-duplicates, the most similar first.
+         */
+        SimilarMemories: {
+            /** Items */
+            items: components["schemas"]["SimilarMemory"][];
+        };
+        /**
+         * SimilarMemory
+         * @description A memory that nearly repeats a text; *similarity* is the cosine of both vectors.
+         */
+        SimilarMemory: {
+            memory: components["schemas"]["MemoryRecord"];
+            /** Similarity */
+            similarity: number;
         };
         /**
          * Snapshot
@@ -3541,7 +3573,61 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Hits"];
+                    "application/json": components["schemas"]["SimilarMemories"];
+                };
+            };
+            /** @description Bad Request */
+            400: components["responses"]["Problem"];
+            /** @description Unauthorized */
+            401: components["responses"]["Problem"];
+            /** @description Forbidden */
+            403: components["responses"]["Problem"];
+            /** @description Not Found */
+            404: components["responses"]["Problem"];
+            /** @description Method Not Allowed */
+            405: components["responses"]["Problem"];
+            /** @description Conflict */
+            409: components["responses"]["Problem"];
+            /** @description Precondition Failed */
+            412: components["responses"]["Problem"];
+            /** @description Request Entity Too Large */
+            413: components["responses"]["Problem"];
+            /** @description Unsupported Media Type */
+            415: components["responses"]["Problem"];
+            /** @description Unprocessable Entity */
+            422: components["responses"]["Problem"];
+            /** @description Too Many Requests */
+            429: components["responses"]["Problem"];
+            /** @description Internal Server Error */
+            500: components["responses"]["Problem"];
+            /** @description Bad Gateway */
+            502: components["responses"]["Problem"];
+            /** @description Service Unavailable */
+            503: components["responses"]["Problem"];
+        };
+    };
+    similar_memories: {
+        parameters: {
+            query?: {
+                namespace?: string;
+                subtree?: boolean;
+                similarity?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SimilarMemories"];
                 };
             };
             /** @description Bad Request */

@@ -15,6 +15,7 @@ export type Memory = Value<"MemoryRecord">;
 export type Versioned = Memory & { etag: string };
 /** A recalled memory; `explanation` has the parts that sum to `score`. */
 export type Hit = Value<"RecallResult">;
+export type Similar = Value<"SimilarMemory">;
 export type Packed = Value<"Packed">;
 export type WhyNot = Value<"WhyNot">;
 export type Conflict = Value<"Conflict">;
@@ -96,6 +97,7 @@ type Searching<Body> = Overriding<Omit<Body, "query">, FilterOptions & { asOf?: 
 export type RecallOptions = Searching<Value<"RecallBody">>;
 export type PackOptions = Searching<Value<"PackBody">>;
 export type WhyOptions = Searching<Value<"WhyBody">>;
+export type SimilarToOptions = ScopeOptions & { similarity?: number };
 export type SimilarOptions = Overriding<Omit<Value<"SimilarBody">, "content">, FilterOptions>;
 
 export interface CountOptions extends FilterOptions {

@@ -80,6 +80,7 @@ test("recall finds by meaning, filter and scope, and tells why", async () => {
   }
   assert.equal((await client.whyNot(dark!.id, "mode", { k: 0 })).reason, "outranked");
   assert.equal((await client.similar("Ann prefers dark mode")).length, 1);
+  assert.deepEqual(await client.similarTo(dark!.id), []);
 });
 
 test("pack keeps to the budget, and gives an overview without a query", async () => {

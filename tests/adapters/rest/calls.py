@@ -77,6 +77,7 @@ CALLS: Final[dict[str, Call]] = {
     "restore": _MANY,
     "restore_memory": Call(),
     "similar": Call(body={"content": "The secret", **_SCOPE}),
+    "similar_memories": Call(_PLACE),
     "stats": Call(),
     "store_batch": Call(body={"items": [{"content": "a new memory", **_SCOPE}], "forget": ["ID"]}),
     "store_memory": Call(body={"content": "a new memory", "supersedes": "ID", **_SCOPE}),

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from httpx2 import Response
 
 from bethink import MemoryStore
 
@@ -28,8 +29,26 @@ def test_searches_answer_as_the_verbs_do(client: Client, store: MemoryStore) -> 
     assert "Use tabs" in http.get("/v1/context").json()["text"]
     why = http.post(f"/v1/memories/{own.id}/why", json={"query": "tabs", "k": 0}).json()
     assert why["reason"] == "outranked"
-    near = http.post("/v1/similar", json={"content": "Use tabs in Go", "similarity": 0.8})
-    assert [each["memory"]["id"] for each in near.json()["items"]] == [own.id]
+
+
+def test_near_duplicates_of_a_text_and_of_a_memory(client: Client, store: MemoryStore) -> None:
+    texts = "Use tabs in Go", "use tabs in Go!", "Use 4 tabs in Go", "The port is 80"
+    one, other, *_ = store.store_many(list(texts))
+    far = store.store("Use tabs in Go", namespace="users/ann")
+    http = client()
+    asked = {"content": "Use tabs in Go", "namespace": "default"}
+    assert similar(http.post("/v1/similar", json=asked)) == [one.id, other.id]
+    path = f"/v1/memories/{one.id}/similar"
+    assert similar(http.get(path)) == [far.id, other.id]
+    assert similar(http.get(f"{path}?namespace=default")) == [other.id]
+    assert similar(client(ANN).post("/v1/similar", json={"content": one.content})) == [far.id]
+    assert client(ANN).get(path).status_code == 404
+
+
+def similar(reply: Response) -> list[str]:
+    items = reply.json()["items"]
+    assert all(0.92 <= each["similarity"] <= 1 for each in items)
+    return [each["memory"]["id"] for each in items]
 
 
 def test_unknown_moment_is_not_found(client: Client, store: MemoryStore) -> None:

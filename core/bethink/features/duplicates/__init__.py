@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .merging import has_more_words as has_more_words
     from .near_duplicates import DuplicateSearch as DuplicateSearch
     from .near_duplicates import Match as Match
+    from .near_duplicates import find_near_duplicates as find_near_duplicates
     from .repetition import find_repetitions as find_repetitions
     from .similarity import are_interchangeable as are_interchangeable
     from .similarity import similarities as similarities
@@ -27,7 +28,7 @@ __getattr__ = lazy_names(
     __name__,
     {
         "merging": "Consolidated combine has_more_words",
-        "near_duplicates": "DuplicateSearch Match",
+        "near_duplicates": "DuplicateSearch Match find_near_duplicates",
         "repetition": "find_repetitions",
         "similarity": "are_interchangeable similarities",
     },

@@ -8,7 +8,7 @@ first.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final, TypeAlias
 
@@ -17,8 +17,12 @@ import numpy as np
 from ...errors import SimilarMemoryError
 from ...index import Scan, ScopeIndex, directions, document
 from ...memory.engine import Engine, Transaction
-from ...memory.writing import OnSimilar
+from ...memory.memories import Memories
+from ...memory.writing import OnSimilar, build_record
+from ...model import fields
 from ...model.arrays import Positions, Vector
+from ...model.filters import Where, matcher, parse
+from ...model.namespaces import Scope, check_scope
 from ...model.port import EMBEDDED
 from ...model.records import MemoryRecord
 from ..statements import MIN_DUPLICATE_COSINE, ParsedRecord, parse_record
@@ -88,6 +92,12 @@ class DuplicateSearch:
             self._known.forget(kept.id)
         return None
 
+    def drain(self, parsed: ParsedRecord) -> Iterator[tuple[MemoryRecord, float]]:
+        """Yield the near-duplicates of *parsed* with similarities, the most similar first."""
+        while found := self._known.find_nearest(parsed):
+            self._known.forget(found[0].record.id)
+            yield found[0].record, found[1]
+
     def absorb(
         self,
         transaction: Transaction,
@@ -112,23 +122,12 @@ class DuplicateSearch:
 
     def _load_candidates(self) -> None:
         """Add the records of the store near any new record."""
-        rows: set[int] = set()
         for namespace, records in self._spaces.items():
-            with self._engine.index.lock:
-                index = self._engine.index.open(namespace)
-                vectors = np.array([self._vectors[record.id] for record in records])
-                scans = index.vectors[EMBEDDED].scans(directions(vectors))
-                for record, vector, scan in zip(records, vectors, scans, strict=True):
-                    near = (
-                        _find_similar(index, record, scan, self._least)
-                        if vector.any()
-                        else _find_same_words(index, record)
-                    )
-                    rows.update(index.columns["row"][near].tolist())
-        found = self._engine.backend.by_row(list(rows))
-        theirs = self._engine.backend.vectors(list(found), EMBEDDED)
-        for row, record in found.items():
-            self.add(parse_record(record), theirs.get(row))
+            vectors = [self._vectors[record.id] for record in records]
+            for record, vector in _candidates(
+                self._engine, namespace, records, vectors, self._least
+            ):
+                self.add(parse_record(record), vector)
 
     def _similarity(self, one: str, other: str) -> float:
         if one not in self._vectors or other not in self._vectors:
@@ -166,6 +165,59 @@ class WriteFinder(DuplicateSearch):
         if self._on_similar == "raise":
             raise SimilarMemoryError(*found[1:])
         return self.absorb(transaction, found, parsed, vector)
+
+
+def find_near_duplicates(
+    store: Memories,
+    new: str | MemoryRecord,
+    *,
+    namespace: Scope = "default",
+    where: Where = None,
+    similarity: float = MIN_DUPLICATE_COSINE,
+) -> list[tuple[MemoryRecord, float]]:
+    """Return the live records of *namespace* that nearly repeat *new*, the most similar first.
+
+    A record comes with the cosine of both vectors, in [*similarity*, 1]. A text counts as a record
+    without other fields, stored now: ``store`` of the text in a namespace, with *on_similar*
+    "raise", raises if a record there is returned here. Nothing is written.
+    """
+    engine, scope, passes = store._engine, check_scope(namespace), matcher(parse(where))
+    least, now = fields.number("similarity", similarity, 0.0, 1.0), engine.clock()
+    if isinstance(new, str):
+        new, _, _ = build_record(new, {}, now, lambda: "\0")  # an id that no record has
+    engine.flush_for(parse(where))
+    search, found = DuplicateSearch(engine, (), (), least), dict[str, MemoryRecord]()
+    [vector] = engine.embed([new])
+    search._vectors[new.id] = vector
+    for record, its in _candidates(engine, scope, [new], [vector], least):
+        if record.id != new.id and passes(record) and not record.expired(now):
+            found[record.id] = record
+            search.add(parse_record(replace(record, namespace=new.namespace)), its)
+    return [(found[record.id], cosine) for record, cosine in search.drain(parse_record(new))]
+
+
+def _candidates(
+    engine: Engine,
+    scope: Scope,
+    records: Sequence[MemoryRecord],
+    vectors: Sequence[Vector],
+    least: float,
+) -> list[tuple[MemoryRecord, Vector | None]]:
+    """Return the live records of *scope* near any of *records*, with vectors."""
+    rows: set[int] = set()
+    with engine.index.lock:
+        index = engine.index.open(scope)
+        scans = index.vectors[EMBEDDED].scans(directions(np.array(vectors)))
+        for record, vector, scan in zip(records, vectors, scans, strict=True):
+            near = (
+                _find_similar(index, record, scan, least)
+                if vector.any()
+                else _find_same_words(index, record)
+            )
+            rows.update(index.columns["row"][near].tolist())
+    found = engine.backend.by_row(list(rows))
+    theirs = engine.backend.vectors(list(found), EMBEDDED)
+    return [(record, theirs.get(row)) for row, record in found.items()]
 
 
 def _find_similar(index: ScopeIndex, record: MemoryRecord, scan: Scan, least: float) -> Positions:

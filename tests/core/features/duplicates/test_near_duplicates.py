@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from bethink import HashEmbedder, MemoryRecord, MemoryStore
+from bethink import (
+    HashEmbedder,
+    MemoryRecord,
+    MemoryStore,
+    SimilarMemoryError,
+    Subtree,
+    ValidationError,
+)
+from bethink.adapting import find_near_duplicates
 from bethink.features.duplicates import near_duplicates
 from bethink.features.duplicates.near_duplicates import DuplicateSearch
 from bethink.features.statements import parse_record
@@ -90,3 +98,58 @@ def test_of_many_that_are_nearer_those_with_the_same_figures_come_first(
         fuller = store.store(f"{pattern.format(99)} for Ann and Ben").content
         (record,) = new(pattern.format(99))
         assert found(store, looked_for(store, [record]), record) == fuller
+
+
+TEXTS = [
+    "We always use tabs in Go",
+    "Use tabs in Go",
+    "Use tabs in Go always!",
+    "Use 4 tabs in Go",
+    "Never use tabs in Go",
+    "Use spaces in Python",
+]
+
+
+@pytest.mark.parametrize("least", [0.5, 0.8, 0.92, 1.0])
+def test_near_duplicates_are_those_that_a_write_would_find(least: float) -> None:
+    """A write in a namespace is refused if and only if a near-duplicate is found there."""
+    with MemoryStore(embedder=EMBEDDER) as store:
+        for text in TEXTS:
+            store.store(text, namespace=f"of/{text}")
+        before = store.log(limit=None)
+        for text in ("Use tabs in Go", "use tabs", "Use 4 tabs", "..."):
+            near = find_near_duplicates(store, text, namespace=Subtree("of"), similarity=least)
+            assert store.log(limit=None) == before
+            assert [cosine for _, cosine in near] == sorted(
+                (each[1] for each in near), reverse=True
+            )
+            refused = dict[str, float]()
+            for other in TEXTS:
+                try:
+                    made = store.store(
+                        text, namespace=f"of/{other}", on_similar="raise", similarity=least
+                    )
+                    store.erase([made.id])
+                except SimilarMemoryError as error:
+                    refused[other] = error.similarity
+            before = store.log(limit=None)
+            assert {record.content: cosine for record, cosine in near} == refused
+
+
+def test_a_record_is_no_near_duplicate_of_itself() -> None:
+    with MemoryStore(embedder=EMBEDDER) as store:
+        one, other, elsewhere = (
+            store.store(text, namespace=name)
+            for text, name in (("Use tabs", "a"), ("use tabs.", "a"), ("Use tabs", "b"))
+        )
+        assert find_near_duplicates(store, one, namespace="a") == [(other, 1.0)]
+        assert find_near_duplicates(store, one, namespace=("a", "b")) == [
+            (elsewhere, 1.0),
+            (other, 1.0),
+        ]
+        store.forget(other.id)
+        assert find_near_duplicates(store, one, namespace="a") == []
+        found = find_near_duplicates(store, one, namespace=("a", "b"), where={"namespace": "a"})
+        assert found == []
+        with pytest.raises(ValidationError):
+            find_near_duplicates(store, one, namespace="a", similarity=2)
