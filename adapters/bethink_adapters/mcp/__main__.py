@@ -34,9 +34,8 @@ def run(
     """
     for warning in unknown_variables():
         print(f"bethink mcp: {warning}", file=sys.stderr, flush=True)
-    server = MemoryServer(
-        Options(path, namespace=namespace, everything=everything, read_only=read_only)
-    )
+    names = () if namespace is None else (namespace,)
+    server = MemoryServer(Options(path, names, everything=everything, read_only=read_only))
     if port is None:
         stdio.serve(server)
         return 0

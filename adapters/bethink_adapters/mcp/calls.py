@@ -55,7 +55,7 @@ class Calls:
         hits = self._memories.recall(
             query,
             k=k,
-            namespace=self._view.scope(namespace),
+            namespace=self._view.within(namespace),
             where=where,
             as_of=as_of,
             touch=self._touch,
@@ -71,7 +71,7 @@ class Calls:
             packed = self._memories.pack(
                 query,
                 budget_tokens=max(room, 1),
-                namespace=self._view.scope(namespace),
+                namespace=self._view.within(namespace),
                 touch=self._touch,
             )
             ids = [hit.memory.id for hit in packed.results]
@@ -156,7 +156,7 @@ class Calls:
         """Return pairs that can hardly both hold."""
         found = self._memories.conflicts(
             query or None,
-            namespace=self._view.scope(namespace),
+            namespace=self._view.within(namespace),
             min_tier=min_tier,
             limit=limit,
         )
@@ -188,7 +188,7 @@ class Calls:
         offset: int = 0,
     ) -> Answer:
         """Return a page of memories, newest first."""
-        scope = self._view.scope(namespace)
+        scope = self._view.within(namespace)
         total = self._memories.count(namespace=scope, where=where)
         records = self._memories.all(
             namespace=scope, where=where, limit=limit, offset=offset, order="newest"
@@ -216,7 +216,7 @@ class Calls:
                 for each in reversed(versions)
             )
         else:
-            scope = self._view.seen if namespace is None else self._view.scope(namespace)
+            scope = self._view.seen if namespace is None else self._view.within(namespace)
             log = self._memories.log(limit=limit, id=id, namespace=scope)
             page.add_all(
                 (f"entry {each.seq}: {each.action} {each.id or ''}", clipped(each.to_dict()))

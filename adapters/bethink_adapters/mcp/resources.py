@@ -54,8 +54,8 @@ def read(view: View, uri: str) -> tuple[str, str]:
 
 
 def _counted(view: View) -> dict[str, Any]:
-    """Return the stats of the file; of a fixed namespace only the counts of live records."""
-    if view.fixed is None:
+    """Return the stats of the file; with hidden namespaces only the counts of live records."""
+    if not view.names:
         counted = view.store.stats().to_dict()
         del counted["outcomes"], counted["created"]  # too many numbers for a prompt
     else:

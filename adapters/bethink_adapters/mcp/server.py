@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -34,10 +34,10 @@ NAME: Final = "bethink"
 
 @dataclass(frozen=True)
 class Options:
-    """What the server offers: *everything* adds tools; *namespace* is the only one visible."""
+    """What the server offers: *everything* adds tools; *namespaces* hide all others."""
 
     path: Path
-    namespace: str | None = None
+    namespaces: Sequence[str] = ()
     everything: bool = False
     read_only: bool = False
 
@@ -58,7 +58,7 @@ class MemoryServer:
             for each in listed(
                 everything=options.everything,
                 read_only=options.read_only,
-                namespace=options.namespace,
+                fixed=len(options.namespaces) == 1,
             )
         }
 
@@ -112,7 +112,7 @@ class MemoryServer:
             if self._view is None:
                 from .view import View
 
-                self._view = View(self._opened(), self._options.namespace)
+                self._view = View(self._opened(), self._options.namespaces)
             return self._view
 
     def _open(self) -> MemoryStore:

@@ -23,7 +23,8 @@ def tasks(
     else in the project's, as with ``bethink tasks``.
     """
     listing = read_all(Path.cwd())
-    namespace = view.fixed or named or project_namespace(Path.cwd())
+    bound = named or view.names
+    namespace = view.place(named) if bound else project_namespace(Path.cwd())
     if action == "sync":
         return _synced(view, listing, namespace)
     if action == "link":
@@ -39,7 +40,7 @@ def tasks(
             chosen,
             namespace=namespace,
             budget_tokens=budget,
-            scope=view.scope(named),
+            scope=view.within(named),
             within=view.seen,
         )
         text = cut(text, budget - 20)

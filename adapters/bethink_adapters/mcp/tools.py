@@ -251,16 +251,16 @@ MORE: Final[tuple[Tool, ...]] = (
 """The tools that ``--tools all`` adds."""
 
 
-def listed(*, everything: bool, read_only: bool, namespace: str | None) -> list[Tool]:
+def listed(*, everything: bool, read_only: bool, fixed: bool) -> list[Tool]:
     """Return the tools of a server.
 
-    *everything* adds ``MORE``. *read_only* leaves the reading tools. A fixed *namespace* takes the
+    *everything* adds ``MORE``. *read_only* leaves the reading tools. A *fixed* namespace takes the
     argument out of every schema.
     """
     tools = [*USUAL, *(MORE if everything else ())]
     if read_only:
         tools = [each for each in tools if each["annotations"]["readOnlyHint"]]
-    return [_without_namespace(each) for each in tools] if namespace is not None else tools
+    return [_without_namespace(each) for each in tools] if fixed else tools
 
 
 def _without_namespace(tool: Tool) -> Tool:

@@ -12,8 +12,7 @@ from starlette.responses import Response
 from ..mcp.http import answer
 from ..mcp.server import MemoryServer, Options
 from ..surface.pages import LOCAL, host_name
-from .caller import Caller, Client
-from .problems import Problem
+from .caller import Client
 from .replies import Json
 from .settings import Settings
 
@@ -29,8 +28,9 @@ def add(app: FastAPI, settings: Settings) -> None:
         """Answer a message of the Model Context Protocol."""
         headers = {name.lower(): value for name, value in request.headers.items()}
         body = await request.body()
+        server = _server(app, caller.token.namespaces, caller.read_only)
         reply = await run_in_threadpool(
-            answer, _server(app, caller).protocol, request.method, headers, body, hosts
+            answer, server.protocol, request.method, headers, body, hosts
         )
         if reply.body is None:
             return Response(status_code=reply.status, headers=dict(reply.headers))
@@ -39,17 +39,8 @@ def add(app: FastAPI, settings: Settings) -> None:
     app.include_router(outside)
 
 
-def _server(app: FastAPI, caller: Caller) -> MemoryServer:
-    names = caller.token.namespaces
-    if len(names) > 1:
-        raise Problem(403, "bound", "MCP needs a token bound to one namespace, or to none")
-    return _made(app, names[0] if names else None, caller.read_only)
-
-
 @lru_cache(maxsize=256)
-def _made(app: FastAPI, namespace: str | None, read_only: bool) -> MemoryServer:
+def _server(app: FastAPI, namespaces: tuple[str, ...], read_only: bool) -> MemoryServer:
     store = app.state.store
-    options = Options(
-        Path(store.location), namespace=namespace, everything=True, read_only=read_only
-    )
+    options = Options(Path(store.location), namespaces, everything=True, read_only=read_only)
     return MemoryServer(options, opened=lambda: store)

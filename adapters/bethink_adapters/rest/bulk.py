@@ -79,7 +79,7 @@ def tidy(caller: Client, body: TidyBody) -> Response:
     store = caller.whole()
     options: dict[str, Any] = {"retention": body.retention, "floor": body.floor}
     if body.retention is not None or body.floor is not None:
-        options["namespace"] = caller.everything
+        options["namespace"] = caller.seen
     with copied(store) as trial:
         expired, drifted = trial.expire(**options), trial.drift()
     token = _confirmation("tidy", [repr(options), str(expired)])

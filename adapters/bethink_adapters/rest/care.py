@@ -41,7 +41,7 @@ def summary(
 @routes.get("/namespaces", responses=told(results.Counts))
 def namespaces(caller: Client) -> Response:
     """List the visible namespaces with the numbers of live memories."""
-    return Json({"namespaces": caller.store.namespaces(caller.everything)})
+    return Json({"namespaces": caller.store.namespaces(caller.seen)})
 
 
 @routes.get("/token", responses=told(results.Rights))

@@ -26,7 +26,7 @@ def secret(tmp_path: Path) -> str:
 @pytest.fixture
 def inside(connect: Callable[..., Host], secret: str) -> Host:
     """A host that may see only the namespace "team" and below."""
-    return connect(everything=True, namespace="team")
+    return connect(everything=True, namespaces=("team",))
 
 
 def test_no_tool_takes_a_namespace(inside: Host) -> None:

@@ -14,6 +14,7 @@ from bethink_adapters.rest.tokens import Token
 ALL = Token("token-for-everything")
 READER = Token("token-that-only-reads", read_only=True)
 ANN = Token("token-of-ann-and-below", ("users/ann",))
+TWO = Token("token-of-two-namespaces", ("team", "users/ann"))
 HOST = "http://127.0.0.1:8420"
 
 Client = Callable[..., TestClient]
@@ -21,6 +22,6 @@ Client = Callable[..., TestClient]
 
 def client_of(store: MemoryStore, token: Token | None = ALL, **settings: object) -> TestClient:
     """Return a client of a new application over *store*."""
-    app = create_app(store, Settings([ALL, READER, ANN], **settings))  # type: ignore[arg-type]
+    app = create_app(store, Settings([ALL, READER, ANN, TWO], **settings))  # type: ignore[arg-type]
     headers = {} if token is None else {"Authorization": f"Bearer {token.text}"}
     return TestClient(app, base_url=HOST, headers=headers, raise_server_exceptions=False)

@@ -10,7 +10,7 @@ from httpx2 import Response
 
 from bethink import MemoryStore
 
-from .serving import ALL, ANN, READER, Client, client_of
+from .serving import ALL, ANN, READER, TWO, Client, client_of
 
 
 def test_searches_answer_as_the_verbs_do(client: Client, store: MemoryStore) -> None:
@@ -284,3 +284,29 @@ def test_tools_of_agents_work_over_the_same_store(client: Client, store: MemoryS
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
     assert "Use tabs in Go" in http.post("/mcp", json=message).text
     assert http.get("/mcp").status_code == 405
+
+
+def test_agents_of_a_token_with_two_namespaces_work_in_both_and_nowhere_else(
+    store: MemoryStore,
+) -> None:
+    hidden = store.store("The safe opens with 4711", namespace="bank", key="safe")
+    http = client_of(store, TWO)
+
+    def call(tool: str, **arguments: Any) -> str:
+        params = {"name": f"memory_{tool}", "arguments": arguments}
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        return http.post("/mcp", json=message).text
+
+    for place in ("users/ann/notes", "team"):
+        call("store", content=f"The safe of {place}", namespace=place)
+    call("store", content="The safe of nobody")
+    assert "not found" in call("store", content="The safe of Bob", namespace="users/bob")
+    assert store.namespaces() == {"bank": 1, "team": 2, "users/ann/notes": 1}
+    for tool in ("recall", "list", "context", "history"):
+        assert "4711" not in call(tool, **({"query": "safe"} if tool == "recall" else {}))
+    assert all(f"of {place}" in call("recall", query="safe") for place in ("team", "users"))
+    for place, shown in (("users", 1), ("team", 2), ("bank", 0)):
+        assert call("recall", query="safe", namespace=place).count("(id ") == shown
+    for tool, more in (("get", {}), ("forget", {}), ("outcome", {"outcome": "worked"})):
+        assert "4711" not in call(tool, ids=[hidden.id], **more)
+    assert store.get(hidden.id) == hidden
