@@ -165,6 +165,7 @@ class AsyncMemoryStore(_AsyncView):
     vectors = _async_read(MemoryStore.vectors)
     dimension = _async_read(MemoryStore.dimension)
     log = _async_read(MemoryStore.log)
+    entry = _async_read(MemoryStore.entry)
     snapshot = _async_write(MemoryStore.snapshot)
     snapshots = _async_read(MemoryStore.snapshots)
     diff = _async_read(MemoryStore.diff)

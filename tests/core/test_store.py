@@ -69,6 +69,7 @@ VERBS: dict[str, Verb] = {
     "vectors": lambda store: store.vectors("x", "v"),
     "dimension": lambda store: store.dimension("v"),
     "log": lambda store: store.log(),
+    "entry": lambda store: store.entry(1),
 }
 
 

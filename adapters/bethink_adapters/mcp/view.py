@@ -43,8 +43,8 @@ class View(Visible):
         Where namespaces are hidden, the entry of a move is hidden, too: undone, the move would show
         the former text of another namespace.
         """
-        found = self.store.log(limit=None, since=number - 1, namespace=self.seen)[-1:]
-        moved = found and found[0].action != "store" and "namespace" in found[0].changes
-        if not found or found[0].seq != number or (moved and self.names):
+        found = self.store.entry(number)
+        moved = found.action != "store" and "namespace" in found.changes
+        if not self.sees(found.namespace) or (moved and self.names):
             raise NotFoundError("journal entry", str(number))
-        return found[0]
+        return found

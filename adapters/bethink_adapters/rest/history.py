@@ -73,8 +73,7 @@ def log(
 @routes.post("/undo", responses=told(MemoryRecord))
 def undo(caller: Client, body: UndoBody) -> Response:
     """Undo a journal entry by a new entry."""
-    found = caller.store.log(limit=None, since=body.seq - 1, skip_damaged=True)
-    if not found or found[-1].seq != body.seq or not caller.sees(found[-1].namespace):
+    if not caller.sees(caller.store.entry(body.seq).namespace):
         raise NotFoundError("journal entry", str(body.seq))
     with state_conflicts():
         return replies.memory(caller.store.undo(body.seq))

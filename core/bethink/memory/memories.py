@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from ..calls import spelled_out
 from ..embedders import Embedder, StaticEmbedder, check_embedder, embedder_for
+from ..errors import NotFoundError
 from ..index import MAX_RESIDENT
 from ..model import fields
 from ..model.filters import Where, constant, parse
@@ -399,6 +400,14 @@ class Memories(View):
         of = None if id is None else fields.identifier("id", id)
         skip = fields.boolean("skip_damaged", skip_damaged)
         return self._engine.backend.log(most, of, scope, fields.integer("since", since, 0), skip)
+
+    def entry(self, seq: int) -> LogEntry:
+        """Return journal entry *seq*; an unknown or compacted entry raises ``NotFoundError``."""
+        self._engine.check_open()
+        found = self._engine.backend.journal_reader.entry(fields.integer("seq", seq, 1))
+        if found is None:
+            raise NotFoundError("journal entry", str(seq))
+        return found
 
     def snapshot(self, name: str) -> Snapshot:
         """Give the present a *name* for later; a name in use raises ``ValidationError``.

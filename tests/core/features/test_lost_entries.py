@@ -26,6 +26,7 @@ MISSING = "DELETE FROM journal WHERE seq = 2"
 
 READS: dict[str, Callable[[MemoryStore], object]] = {
     "log": lambda store: store.log(),
+    "entry": lambda store: store.entry(2),
     "audit": lambda store: store.audit("editor"),
     "as_of": lambda store: store.as_of(3).all(),
     "diff": lambda store: store.diff(2, 3),

@@ -147,6 +147,9 @@ def test_the_journal_tells_of_a_snapshot_right_after_the_moment_it_names(
     taken = store.snapshot("then")
     entry = store.log(limit=1)[0]
     assert entry == LogEntry(2, clock.now, "snapshot", None, None, {"name": "then"})
+    assert [store.entry(each.seq) for each in store.log()] == store.log()
+    with pytest.raises(NotFoundError, match="journal entry"):
+        store.entry(3)
     assert (taken.seq, store.as_of("then").seq) == (1, 1)
     assert not store.diff("then")
 
