@@ -5,6 +5,7 @@ Every check, also sequences of operations; further arguments go to schemathesis.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -26,17 +27,38 @@ include-path = "/v1/events"
 parameters = { "query.follow" = "false" }
 """
 
+# A memory that is stored as expired is gone at once, though created.
+HOOKS = """
+import schemathesis
+from datetime import datetime
+
+@schemathesis.hook
+def map_body(context, body):
+    when = body.get("expires_at") if isinstance(body, dict) else None
+    try:
+        past = when is not None and float(when) < 4e9
+    except (TypeError, ValueError):
+        try:
+            past = datetime.fromisoformat(when).year < 2096
+        except (TypeError, ValueError):
+            past = False
+    return {**body, "expires_at": None} if past else body
+"""
+
 
 def main(arguments: list[str]) -> int:
     """Return the exit code of schemathesis."""
     with TemporaryDirectory() as name, served(Path(name)) as server:
         config = Path(name, "schemathesis.toml")
-        config.write_text(CONFIG)
+        config.write_text(f'hooks = "hooks_of_contract"\n{CONFIG}')
+        Path(name, "hooks_of_contract.py").write_text(HOOKS)
         command = ["schemathesis", "--config-file", str(config), "run"]
         command += [f"{server.address}openapi.json", "--checks", "all", "--no-color"]
         command += ["-H", f"Authorization: Bearer {server.token}"]
         command += ["--phases", "examples,fuzzing,stateful", "--max-examples", "25"]
-        return subprocess.run([*command, *arguments], cwd=name).returncode
+        path = os.pathsep.join([name, os.environ.get("PYTHONPATH", "")])
+        environment = {**os.environ, "PYTHONPATH": path}
+        return subprocess.run([*command, *arguments], cwd=name, env=environment).returncode
 
 
 if __name__ == "__main__":
