@@ -61,6 +61,25 @@ def test_a_cancelled_preview_changes_nothing(page: Any, server: Served) -> None:
     assert records(server) == before
 
 
+def test_a_memory_is_stored_by_keyboard_and_taken_back(page: Any, server: Served) -> None:
+    page.goto("/memories?ns=team")
+    page.wait_for_selector("memories-view .rows li")
+    page.keyboard.press("c")
+    page.wait_for_selector("textarea:focus")
+    page.keyboard.type("The bell rings at six.")
+    page.get_by_label("Tags").fill("bell, door")
+    assert page.locator("edit-form input[name=namespace]").input_value() == "team"
+    page.get_by_role("button", name="Save").press("Enter")
+    row = page.locator(".rows li", has_text="The bell rings at six.")
+    row.wait_for()
+    with MemoryStore(server.path) as store:
+        [stored] = store.all(namespace="team", where={"category": None, "tags": ["bell", "door"]})
+        assert stored.content == "The bell rings at six."
+        page.keyboard.press("z")
+        row.wait_for(state="detached")
+        assert store.get(stored.id) is None
+
+
 def test_tags_are_added_and_removed(page: Any, server: Served) -> None:
     visit(page, "/memories?category=gotcha")
     choose_all_and(page, "Tag…")

@@ -32,13 +32,14 @@ async function lastEntry() {
 }
 
 /** Run *change*, then show *text* with an Undo of every entry that the change made to *ids*.
- * @template T @param {string | ((result: T) => string)} text @param {string[]} ids
+ * @template T @param {string | ((result: T) => string)} text @param {string[] | ((result: T) => string[])} ids
  * @param {() => Promise<T>} change @returns {Promise<T>} */
 export async function undoable(text, ids, change) {
   const since = await lastEntry();
   const result = await change();
   const { items } = await api.get("/log", { since, limit: 1000 });
-  const made = items.filter((entry) => ids.includes(entry.id));
+  const changed = typeof ids === "function" ? ids(result) : ids;
+  const made = items.filter((entry) => changed.includes(entry.id));
   const told = typeof text === "function" ? text(result) : text;
   toast(told, made.length ? { undo: () => undo(made.map((entry) => entry.seq)) } : {});
   announce(told);

@@ -1,8 +1,7 @@
-// The fields of a memory that an entry of the journal, or the time between two moments, changed.
+// What changed: the words of a text, and the fields of a memory by an entry or between two moments.
 
 import { json, signed, when } from "../core/format.js";
 import { html } from "../core/template.js";
-import { marked } from "./words.js";
 
 /** @typedef {{name: string, before: any, after: any}} Change `before` undefined: unknown */
 
@@ -10,6 +9,14 @@ const FIELDS = ["content", "namespace", "key", "value", "thread", "author", "cat
   "source", "metadata", "occurred_at", "expires_at", "state", "superseded_by", "outcome"];
 const TIMES = ["occurred_at", "expires_at"];
 const USUAL = { tags: [], metadata: {} };
+
+const WORDS = /\s+/;
+
+/** *text* with each word marked that *other* lacks. @param {string} text @param {string} other */
+export function marked(text, other) {
+  const known = new Set(other.split(WORDS));
+  return text.split(WORDS).map((word) => (known.has(word) ? `${word} ` : html`<mark>${word}</mark>${" "}`));
+}
 
 const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 

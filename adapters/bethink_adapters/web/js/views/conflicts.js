@@ -10,7 +10,7 @@ import { each, html } from "../core/template.js";
 import { failed, undoable } from "../core/toasts.js";
 import { View } from "../core/view.js";
 import { empty, rowKeys } from "../parts/rows.js";
-import { marked } from "../parts/words.js";
+import { marked } from "../parts/changes.js";
 
 const PAGE = 50;
 const MOST = 200; // pairs of a saved list

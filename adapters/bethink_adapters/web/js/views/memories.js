@@ -11,6 +11,7 @@ import { failed } from "../core/toasts.js";
 import { View } from "../core/view.js";
 import "../parts/bulk.js";
 import { choice } from "../parts/choice.js";
+import "../parts/edit_form.js";
 import { pageKeys, pageOf, pager } from "../parts/pager.js";
 import { empty, row, rowKeys, rows } from "../parts/rows.js";
 
@@ -23,16 +24,12 @@ const ORDERS = [
 ];
 const PAGE = 100;
 const MOST = 1000; // memories of one change
+const rounded = (value) => fixed(value, 2);
 /** Figures of a memory that are shown on request, by field. */
 const COLUMNS = {
   importance: rounded, confidence: rounded, access_count: String, updated_at: when,
   occurred_at: when, expires_at: when, thread: String, source: String, id: String,
 };
-
-/** @param {number} value */
-function rounded(value) {
-  return fixed(value, 2);
-}
 
 /** A word as typed, in small letters, or with a capital. @param {string} word */
 const spellings = (word) => [...new Set([word, word.toLowerCase(), word[0].toUpperCase() + word.slice(1).toLowerCase()])];
@@ -57,6 +54,7 @@ class Memories extends View {
     rowKeys(this, (record) => record.id, [
       { key: "x", label: "Choose the row", run: () => this.items[this.at] && this.pick(this.items[this.at]) },
       { key: "a", label: "Choose all rows shown", run: () => this.pickAll(this.items) },
+      { key: "c", label: "Store a new memory", run: () => go(changedQuery({ new: 1 })) },
       ...pageKeys(this),
     ]);
     super.opened();
@@ -110,7 +108,8 @@ class Memories extends View {
     const set = (name) => (event) => go(changedQuery({ [name]: event.target.value.trim() || null }));
     const field = (name, label, kind = "text") => html`<label>${label} <input type=${kind} name=${name} .value=${asked.get(name) ?? ""} @change=${set(name)}></label>`;
     return html`<div class="head"><h1>Memories</h1><p class="soft">${this.loaded && this.range()}
-        ${this.items.length > 0 && saving("/memories", this.listing())}</p></div>
+        ${this.items.length > 0 && saving("/memories", this.listing())} <a class="button" href=${changedQuery({ new: 1 })}>New memory</a></p></div>
+      ${asked.has("new") && html`<edit-form .namespace=${asked.get("ns") ?? "default"} @done=${() => go(changedQuery({ new: null }))}></edit-form>`}
       <div class="tools">${field("q", "Words", "search")}${field("category", "Category")}${field("tag", "Tag")}${field("author", "Author")}
         ${field("since", "Stored since", "date")}${field("until", "Stored before", "date")}
         ${choice(asked, "state", "State", STATES)}${choice(asked, "order", "Order", ORDERS)}</div>
