@@ -37,7 +37,15 @@ RIGHT: dict[str, Any] = {
     "embedder": HashEmbedder(8),
     **{"id": "r1", "ids": ["r1"], "source": "r1", "target": "r2", "keep": "r1", "drop": "r2"},
     **{"content": "a whale", "items": ["a whale"], "query": "whale", "key": "k", "name": "v"},
-    **{"other": "none.db", "outcome": "worked", "kind": "about", "when": 1, "since": 1, "entry": 1},
+    **{
+        "other": "none.db",
+        "outcome": "worked",
+        "kind": "about",
+        "when": 1,
+        "since": 1,
+        "entry": 1,
+        "seq": 1,
+    },
     **{"path": "/a.txt", "text": "x", "old": "x", "new": "y", "line": 1, "value": 1},
     **{"expected": 1, "vector": [1.0, 2.0], "messages": [{"content": "x"}], "start": 0, "limit": 1},
     **{"fn": lambda _: 1, "older_than": 1.0},
@@ -46,7 +54,7 @@ RIGHT: dict[str, Any] = {
 
 NUMBERS = (
     *("importance", "confidence", "occurred_at", "expires_at", "amount", "k", "min_score"),
-    *("min_similarity", "min_share", "now", "limit", "offset", "budget_tokens", "entry"),
+    *("min_similarity", "min_share", "now", "limit", "offset", "budget_tokens", "entry", "seq"),
     *("retention", "floor", "rate", "older_than"),
 )
 OPTIONAL = ("occurred_at", "expires_at", "now", "limit", "retention", "floor")
@@ -162,7 +170,7 @@ def refuses(
 def test_what_is_no_number_is_refused(store: MemoryStore, verb: str, name: str) -> None:
     below = () if name in SIGNED else (-1, -0.5, -1e308, -(2**70))
     none = () if name in OPTIONAL else (None,)
-    counted = ("k", "limit", "offset", "budget_tokens", "entry")  # these are cut down
+    counted = ("k", "limit", "offset", "budget_tokens", "entry", "seq")  # these are cut down
     for value in (*NO_NUMBERS, *below, *none):
         if not (name in counted and value == 10**400):
             assert refuses(store, verb, name, value, only=ValidationError)

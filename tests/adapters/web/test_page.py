@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,6 +31,7 @@ READY = {
     VIEWS[7]: "task-links .empty",
     "/data": "data-erase",
 }
+DOCS = Path(__file__).parents[3] / "docs"
 NARROWEST, WIDEST = 360, 2560
 
 
@@ -146,3 +148,22 @@ def test_no_view_scrolls_sideways(page: Any, view: str, width: int) -> None:
 def test_axe_finds_nothing(page: Any, view: str) -> None:
     visit(page, view)
     assert axe(page) == []
+
+
+def test_each_view_of_the_predecessor_is_in_the_table_and_opens(page: Any, server: Served) -> None:
+    section = (
+        (DOCS / "web.md").read_text("utf-8").split("## From Memory Layer\n")[1].split("\n## ")[0]
+    )
+    rows = re.findall(r"^\| (\w+)[^|]*\| ([^|]+) \|$", section, re.MULTILINE)
+    wanted = {"Dashboard", "Memories", "Search", "Add", "Tasks", "Details", "Theme"}
+    assert {name for name, _ in rows} == wanted | {"Memory"}
+    with MemoryStore(server.path) as store:
+        [memory] = store.all(namespace="team", where={"tags": ["xss"]})
+    for name, place in rows:
+        for address in re.findall(r"`(/[^`]*)`", place):
+            page.goto(address.replace(":id", memory.id))
+            page.locator("main h1").wait_for()
+        for button in re.findall(r"(?:Helped partly|Helped|Misled|Forget)", place):
+            page.get_by_role("button", name=button, exact=True).wait_for()
+        if name == "Add":
+            page.locator("edit-form textarea").wait_for()
