@@ -289,7 +289,7 @@ def test_tools_of_agents_work_over_the_same_store(client: Client, store: MemoryS
 def test_agents_of_a_token_with_two_namespaces_work_in_both_and_nowhere_else(
     store: MemoryStore,
 ) -> None:
-    hidden = store.store("The safe opens with 4711", namespace="bank", key="safe")
+    hidden = store.store("The safe opens with heliotrope", namespace="bank", key="safe")
     http = client_of(store, TWO)
 
     def call(tool: str, **arguments: Any) -> str:
@@ -303,10 +303,10 @@ def test_agents_of_a_token_with_two_namespaces_work_in_both_and_nowhere_else(
     assert "not found" in call("store", content="The safe of Bob", namespace="users/bob")
     assert store.namespaces() == {"bank": 1, "team": 2, "users/ann/notes": 1}
     for tool in ("recall", "list", "context", "history"):
-        assert "4711" not in call(tool, **({"query": "safe"} if tool == "recall" else {}))
+        assert "heliotrope" not in call(tool, **({"query": "safe"} if tool == "recall" else {}))
     assert all(f"of {place}" in call("recall", query="safe") for place in ("team", "users"))
     for place, shown in (("users", 1), ("team", 2), ("bank", 0)):
         assert call("recall", query="safe", namespace=place).count("(id ") == shown
     for tool, more in (("get", {}), ("forget", {}), ("outcome", {"outcome": "worked"})):
-        assert "4711" not in call(tool, ids=[hidden.id], **more)
+        assert "heliotrope" not in call(tool, ids=[hidden.id], **more)
     assert store.get(hidden.id) == hidden
