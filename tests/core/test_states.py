@@ -16,7 +16,7 @@ from bethink import index
 from bethink.features.outcomes import Verdict
 from bethink.index import keyword, scope
 from bethink.model.namespaces import Scope
-from bethink.storage.sqlite import writer
+from bethink.storage.sql import writer
 
 from .pair import ASKED, SCOPES, SPACES, START, Pair
 from .twin import Asked

@@ -11,7 +11,7 @@ from bethink.index import keyword, scope
 from bethink.index.access_buffer import AccessBuffer, Pending
 from bethink.model.namespaces import Scope
 from bethink.model.port import IndexData, Row
-from bethink.storage.sqlite.authenticator import Authenticator
+from bethink.storage.sql.authenticator import Authenticator
 
 from ..inside import engine_of
 from ..twin import Asked, Twin, assert_same

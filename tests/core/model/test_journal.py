@@ -145,7 +145,7 @@ def test_erasing_what_entries_tell_leaves_the_chain_whole(store: MemoryStore, pa
 def test_equal_changes_have_different_digests(
     store: MemoryStore, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bethink.storage.sqlite.writer.FULL_RECORDS_IN_256", 0)  # else by chance
+    monkeypatch.setattr("bethink.storage.sql.writer.FULL_RECORDS_IN_256", 0)  # else by chance
     first = store.store("guess me")
     store.update(first.id, importance=0.9)
     store.update(first.id, importance=0.1)

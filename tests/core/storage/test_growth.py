@@ -12,8 +12,8 @@ import pytest
 
 from bethink import HashEmbedder, MemoryStore, ValidationError
 from bethink.memory.history import audit
-from bethink.storage.sqlite import inspection
-from bethink.storage.sqlite.authenticator import NO_AUTH
+from bethink.storage.sql import inspection
+from bethink.storage.sql.authenticator import NO_AUTH
 
 from ...stored import alter
 from ..clock import Clock

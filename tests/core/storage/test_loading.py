@@ -11,7 +11,7 @@ import pytest
 
 from bethink.model.port import Backend
 from bethink.storage import open_backend
-from bethink.storage.sqlite.loading import _find_tail
+from bethink.storage.sql.loading import _find_tail
 
 from ..samples import insert, record, segment
 

@@ -18,7 +18,8 @@ from bethink.index import keyword
 from bethink.model.namespaces import Scope
 from bethink.model.port import EMBEDDED, IndexData
 from bethink.storage import open_backend
-from bethink.storage.sqlite import SQLiteBackend, loading
+from bethink.storage.sql import loading
+from bethink.storage.sqlite import SQLiteBackend
 from bethink.storage.sqlite.opening import connect
 
 from ..inside import engine_of

@@ -19,6 +19,7 @@ import pytest
 
 import bethink
 from bethink import MemoryRecord
+from bethink.storage.sql.authenticator import CODED_COLUMNS
 from bethink.storage.sqlite import schema
 
 from ...stored import alter
@@ -42,7 +43,7 @@ ADDED = (
         '\n    "ALTER TABLE records ADD COLUMN mood TEXT",\n',
     ),
     (
-        "storage/sqlite/schema.py",
+        "storage/sql/authenticator.py",
         '"last_accessed_at, access_count, outcome, state",\n',
         '    2: "id, namespace, content, created_at, occurred_at, updated_at, key, value, thread, '
         "author, category, tags, importance, confidence, source, metadata, expires_at, "
@@ -113,7 +114,7 @@ def without_mood(answers: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_codes_cover_every_field_of_today() -> None:
-    coded = schema.CODED_COLUMNS[schema.code_version()].split(", ")
+    coded = CODED_COLUMNS[schema.code_version()].split(", ")
     assert coded == [field.name for field in fields(MemoryRecord)]
 
 

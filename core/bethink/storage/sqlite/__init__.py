@@ -2,77 +2,32 @@
 
 from __future__ import annotations
 
-import json
 import logging
-import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, Final, Literal, TypeVar
-
-import numpy as np
+from typing import Literal
 
 from ...errors import StorageError
-from ...model.arrays import Rows, Vector
-from ...model.filters import Filter, fields_of, matcher, unexpired
-from ...model.namespaces import EVERYWHERE, Scope
-from ...model.port import (
-    EMBEDDED,
-    NO_ROWS,
-    Changes,
-    IndexData,
-    Page,
-    Row,
-    Segment,
-    Tally,
-    Totals,
-    tally,
-)
 from ...model.progress import Tell
-from ...model.records import LIVE, LogEntry, MemoryRecord, State
 from ..anchors import Anchor
-from .authenticator import NO_AUTH
+from ..sql.authenticator import NO_AUTH
+from ..sql.backend import SQLBackend
+from ..sql.connection import Connection
+from ..sql.erasing import ERASED, SCRUBBED
 from .connection import BUSY_SECONDS, Connections, Durability
-from .cut import read_cut
-from .erasing import ENTRIES_OF, ERASED, SCRUBBED, former_namespaces
 from .inspection import SQLiteInspection
-from .journal_reader import SQLiteJournalReader, to_log_entry
 from .keyed_file import open_keyed_file, renew_codes
-from .loading import load, save
 from .opening import MEMORY, copy_to
-from .rows import (
-    HOLDS_KEY,
-    JSON_LIST,
-    from_json,
-    key_range_sql,
-    read_head,
-    read_number,
-    read_setting,
-    scope_sql,
-    scopes_sql,
-    to_part,
-    to_vector,
-)
 from .schema import remove_backups
-from .where import Condition, selection
 from .writer import SQLiteWriter
 
 __all__ = ["SQLiteBackend"]
 
-T = TypeVar("T")
-
 _logger = logging.getLogger(__name__)
 
-_MAX_LISTED_ROWS = 128
-_LIVE = "WHERE state = 'live'"
-_EXPIRED = f"INDEXED BY records_expiring {_LIVE} AND expires_at IS NOT NULL AND expires_at <= ?"
-_MAX_COUNTED_SCOPES = 256  # the last counts of so many scopes are kept in memory
 
-_SPARE_RECORDS: Final = 32
-"""Read beyond twice a page, where SQL knows a filter only in part."""
-
-
-class SQLiteBackend:
+class SQLiteBackend(SQLBackend):
     """Keep records, vectors and journal in the file at *location* (or ":memory:").
 
     The methods are documented in ``Backend``.
@@ -87,18 +42,15 @@ class SQLiteBackend:
         anchor: Anchor | Literal[False] | None = None,
     ) -> None:
         renewal = partial(renew_codes, key=integrity_key)
-        self._connections = Connections(location, durability, renewal)
-        self.location = self._connections.path
-        self.read_only = self._connections.read_only
+        self._files = files = Connections(location, durability, renewal)
+        self.location = files.path
+        self.read_only = files.read_only
         try:
-            self._keyed_file = open_keyed_file(self._connections, integrity_key, anchor)
+            self._keyed_file = open_keyed_file(files, integrity_key, anchor)
         except BaseException:
-            self._connections.close()
+            files.close()
             raise
-        self._counts: dict[Scope, tuple[int, int]] = {}
-        self._namespaces: dict[Scope, tuple[int, dict[str, int]]] = {}
-        self._auth = NO_AUTH if self._keyed_file is None else self._keyed_file.auth
-        self.journal_reader = SQLiteJournalReader(self._connections, self._auth)
+        super().__init__(files, NO_AUTH if self._keyed_file is None else self._keyed_file.auth)
         try:
             self._scrub(patience=0)
         except StorageError as error:
@@ -110,237 +62,20 @@ class SQLiteBackend:
             with self._keyed_file.write() as writer:
                 yield writer
         else:
-            with self._connections.writing() as connection:
+            with self._files.writing() as connection:
                 yield SQLiteWriter(connection)
 
-    def head(self) -> int:
-        with self._connections.reading() as connection:
-            return read_head(connection)
-
-    def setting(self, name: str) -> str | None:
-        with self._connections.reading() as connection:
-            return read_setting(connection, name)
-
-    def dimension(self, name: str) -> int | None:
-        with self._connections.reading() as connection:
-            return read_number(connection, f"dimension:{name}")
-
-    def get(self, ids: Sequence[str]) -> dict[str, MemoryRecord]:
-        found = self._records(f"id IN {JSON_LIST}", json.dumps(list(ids)))
-        return {record.id: record for record in found}
-
-    def by_row(self, rows: Sequence[int]) -> dict[int, MemoryRecord]:
-        given, parameters = _list_sql(rows)
-        found = self._connections.rows(
-            f"SELECT row, {self._auth.columns} FROM records WHERE row IN {given}", *parameters
-        )
-        to_record = self._auth.to_record
-        return {row: to_record(values) for row, *values in found}
-
-    def by_key(self, namespace: str, key: str) -> MemoryRecord | None:
-        found = self._records(HOLDS_KEY, namespace, key)
-        return found[0] if found else None
-
-    def key_range(
-        self, namespace: str, low: str, high: str, now: float, *, last: bool = False
-    ) -> list[MemoryRecord]:
-        return self._records(key_range_sql(last=last), namespace, low, high, now)
-
-    def select(
-        self, scope: Scope, where: Filter | None, page: Page | None = None, state: State = "live"
-    ) -> list[MemoryRecord]:
-        page = page or Page()
-        condition = selection(scope, where, (state,))
-        if condition.exact:
-            return self._page(condition, page)
-        passes, end = matcher(where), None if page.limit is None else page.offset + page.limit
-        asked = None if end is None else 2 * end + _SPARE_RECORDS
-        while True:  # until enough of the records pass the whole filter
-            found = self._page(condition, page._replace(limit=asked, offset=0))
-            passing = list(filter(passes, found))
-            if end is None or asked is None or len(found) < asked or len(passing) >= end:
-                return page.cut(passing)
-            asked *= 4
-
-    def _page(self, condition: Condition, page: Page) -> list[MemoryRecord]:
-        """Return the *page* of the records that meet *condition*."""
-        sql, parameters, _, using = condition
-        order, parameters = _order(page), (*parameters, *_limits(page))
-        if page.by in ("ordinal", "row"):
-            return self._records(f"{sql} {order} LIMIT ? OFFSET ?", *parameters, using=using)
-        # Sorted in a subquery, so that only the chosen records are read whole.
-        chosen = f"SELECT row FROM records {using} WHERE {sql} {order} LIMIT ? OFFSET ?"
-        return self._records(f"row IN ({chosen}) {order}", *parameters)
-
-    def values(self, scope: Scope, where: Filter | None, page: Page | None = None) -> list[Any]:
-        page = page or Page()
-        sql, parameters, exact, using = selection(scope, where)
-        if self._keyed_file is not None or not exact:  # codes and such filters need whole records
-            return [record.value for record in self.select(scope, where, page)]
-        chosen = f"SELECT value FROM records {using} WHERE {sql} {_order(page)} LIMIT ? OFFSET ?"
-        texts = self._connections.rows(chosen, *parameters, *_limits(page))
-        return [None if text is None else from_json(text) for (text,) in texts]
-
-    def _records(self, sql: str, *parameters: object, using: str = "") -> list[MemoryRecord]:
-        found = self._connections.rows(
-            f"SELECT {self._auth.columns} FROM records {using} WHERE {sql}", *parameters
-        )
-        return [self._auth.to_record(values) for values in found]
-
-    def matching(self, scope: Scope, where: Filter) -> Rows:
-        sql, parameters, exact, using = selection(scope, where)
-        columns, to_record = [self._auth.columns], self._auth.to_record
-        if self._keyed_file is None:  # codes cover whole records
-            columns = sorted(fields_of(where))
-            to_record = partial(to_part, columns)
-        read = "row" if exact else ", ".join(["row", *columns])
-        selected = f"SELECT {read} FROM records {using} WHERE {sql}"
-        found, passes = self._connections.rows(selected, *parameters), matcher(where)
-        rows = [each[0] for each in found if exact or passes(to_record(each[1:]))]
-        return np.sort(np.array(rows, dtype=np.int64))
-
-    def count(self, scope: Scope, where: Filter | None, now: float | None = None) -> int:
-        if where is not None:
-            return len(self.matching(scope, where if now is None else unexpired(where, now)))
-        inside, parameters = scope_sql(scope)
-        live = f"SELECT count(*) FROM records WHERE {inside} AND state = 'live'"
-        with self._connections.read_transaction() as connection:
-            count = _at_head(
-                connection,
-                scope,
-                self._counts,
-                lambda: connection.execute(live, parameters).fetchone()[0],
-            )
-            return count - sum(_count_by_namespace(connection, scope, _EXPIRED, now).values())
-
-    def namespaces(self, scope: Scope, now: float | None = None) -> dict[str, int]:
-        with self._connections.read_transaction() as connection:
-            counts = _at_head(
-                connection,
-                scope,
-                self._namespaces,
-                lambda: _count_by_namespace(connection, scope, _LIVE),
-            )
-            expired = _count_by_namespace(connection, scope, _EXPIRED, now)
-        left = {name: count - expired.get(name, 0) for name, count in counts.items()}
-        return {name: count for name, count in left.items() if count}
-
-    def tallies(self, scope: Scope, now: float) -> list[Tally]:
-        if self._keyed_file is not None:  # codes cover whole records, so whole records are read
-            return tally(self.select(scope, unexpired(None, now)))
-        sql, parameters, _, using = selection(scope, unexpired(None, now), LIVE)
-        found = self._connections.rows(
-            "SELECT namespace, tags, count(*), min(occurred_at), max(occurred_at) "
-            f"FROM records {using} WHERE {sql} GROUP BY 1, 2",
-            *parameters,
-        )
-        return [Tally(name, tuple(json.loads(tags)), *rest) for name, tags, *rest in found]
-
-    def totals(self, scope: Scope, now: float) -> Totals:
-        inside, parameters = scope_sql(scope)
-        with self._connections.read_transaction() as connection:
-            found = connection.execute(
-                "SELECT iif(state = 'live' AND expires_at <= ?, 'expired', state), category, "
-                "round(outcome, 1), CAST(created_at / 86400 + 719163 AS INTEGER), count(*) "
-                f"FROM records {'NOT INDEXED' if inside == '1' else ''} WHERE {inside} "
-                "GROUP BY 1, 2, 3, 4",
-                (now, *parameters),
-            ).fetchall()
-            size, version = connection.execute(
-                "SELECT page_count * page_size, user_version "
-                "FROM pragma_page_count, pragma_page_size, pragma_user_version"
-            ).fetchone()
-        counts = {tuple(group): count for *group, count in found}
-        return Totals(counts, size, version, self._keyed_file is not None)
-
-    def changes(self, since: int, scopes: Sequence[Scope]) -> Changes:
-        inside, parameters = scopes_sql(scopes)
-        with self._connections.read_transaction() as connection:
-            if since < read_cut(connection).seq:  # nobody knows any more what changed since
-                return Changes(since, read_head(connection), frozenset(), (), erased=None)
-            entries = self._auth.read_entries(connection, "WHERE seq > ? ORDER BY seq", since)
-            rows = {row for each in entries for row in (each.was, each.row) if row is not None}
-            for each in entries:
-                rows.update((each.changes or {}).get("rows", ()))
-            gone = {each.id for each in entries if each.action == "erase" and each.id}
-            erased = former_namespaces(connection, gone)
-            live = self._auth.read_rows(
-                connection,
-                f"row IN {JSON_LIST} AND state = 'live' AND {inside}",
-                json.dumps(list(rows)),
-                *parameters,
-                using="NOT INDEXED",
-            )
-        head = entries[-1].seq if entries else since
-        return Changes(since, head, frozenset(rows), tuple(live), erased=erased)
-
-    def load(
-        self,
-        scope: Scope,
-        limit: int | None = None,
-        recent: Mapping[int, Row] = NO_ROWS,
-        *,
-        aside: bool = False,
-    ) -> IndexData:
-        use = self._connections.aside if aside else self._connections.read_transaction
-        with use() as connection:
-            names = (
-                [scope] if isinstance(scope, str) else _count_by_namespace(connection, scope, _LIVE)
-            )
-            return load(connection, self._auth, names, limit, recent)
-
-    def vectors(self, rows: Sequence[int], name: str) -> dict[int, Vector]:
-        table, named = ("vectors", "") if name == EMBEDDED else ("named_vectors", "AND name = ?")
-        given, parameters = _list_sql([int(row) for row in rows])
-        with self._connections.reading() as connection:
-            found = connection.execute(
-                f"SELECT row, vector FROM {table} WHERE row IN {given} {named} "
-                "AND length(vector) = "
-                "ifnull((SELECT 4 * value FROM facts WHERE name = ?), length(vector))",
-                (*parameters, *((name,) if named else ()), f"dimension:{name}"),
-            ).fetchall()
-            self._auth.check_vectors(connection, rows)
-        return {row: to_vector(blob) for row, blob in found}
-
-    def rows_of(self, ids: Sequence[str]) -> dict[str, int]:
-        wanted = json.dumps(list(ids))
-        return dict(
-            self._connections.rows(f"SELECT id, row FROM records WHERE id IN {JSON_LIST}", wanted)
-        )
-
-    def save(self, segments: Iterable[Segment]) -> list[int | None]:
-        numbers: list[int | None] = []
-        with self._connections.writing() as connection:
-            for segment in segments:
-                late = None in numbers
-                numbers.append(None if late else save(connection, self._auth, segment))
-        return numbers
-
-    def log(
-        self,
-        limit: int | None,
-        id: str | None,
-        scope: Scope | None,
-        since: int,
-        skip_damaged: bool = False,
-    ) -> list[LogEntry]:
-        inside, parameters = scope_sql(EVERYWHERE if scope is None else scope)
-        by_id = "" if id is None else f"AND seq IN ({ENTRIES_OF})"
-        with self._connections.reading() as connection:
-            found = self._auth.read_entries(
-                connection,
-                f"WHERE {inside} AND seq > ? {by_id} ORDER BY seq DESC LIMIT ?",
-                *(*parameters, since),
-                *(() if id is None else (id, id)),
-                -1 if limit is None else limit,
-                skip_damaged=skip_damaged,
-            )
-        return list(map(to_log_entry, found))
+    def _size_and_version(self, connection: Connection) -> tuple[int, int]:
+        size, version = connection.execute(
+            "SELECT page_count * page_size, user_version "
+            "FROM pragma_page_count, pragma_page_size, pragma_user_version"
+        ).fetchone()
+        return size, version
 
     @contextmanager
     def inspect(self, tell: Tell | None = None) -> Iterator[SQLiteInspection]:
         known = None if self._keyed_file is None else self._keyed_file.read_anchor()
-        with self._connections.long_read_transaction() as connection:
+        with self._files.long_read_transaction() as connection:
             yield SQLiteInspection(connection, self.location, self._keyed_file, known, tell)
 
     def scrub(self) -> None:
@@ -351,62 +86,11 @@ class SQLiteBackend:
         if erased == self.setting(SCRUBBED):
             return
         if self.location != MEMORY:
-            self._connections.rewrite(patience)
+            self._files.rewrite(patience)
             remove_backups(self.location)
         with self.write() as writer:
             writer.set_setting(SCRUBBED, str(erased))
 
     def backup(self, target: str) -> None:
-        with self._connections.long_read_transaction() as connection:
+        with self._files.long_read_transaction() as connection:
             copy_to(connection, self.location, target)
-
-    def sleep(self) -> None:
-        self._connections.sleep()
-
-    def resume(self, *, in_child: bool) -> None:
-        self._connections.resume(in_child=in_child)
-
-    def close(self) -> None:
-        self._connections.close()
-
-
-def _list_sql(rows: Sequence[int]) -> tuple[str, tuple[object, ...]]:
-    """Return *rows* as an SQL list with parameters; SQLite reads short lists faster than JSON."""
-    if len(rows) <= _MAX_LISTED_ROWS:
-        return f"({','.join('?' * len(rows))})", tuple(rows)
-    return JSON_LIST, (json.dumps(list(rows)),)
-
-
-def _count_by_namespace(
-    connection: sqlite3.Connection, scope: Scope, sql: str, *parameters: object
-) -> dict[str, int]:
-    """Return ``{namespace: number of records in scope that satisfy sql}``, sorted by name."""
-    inside, within = scope_sql(scope)
-    counts = f"SELECT namespace, count(*) FROM records {sql} AND {inside} GROUP BY 1 ORDER BY 1"
-    return dict(connection.execute(counts, (*parameters, *within)))
-
-
-def _at_head(
-    connection: sqlite3.Connection,
-    scope: Scope,
-    cache: dict[Scope, tuple[int, T]],
-    count: Callable[[], T],
-) -> T:
-    """Return the last result of *count* for *scope*, made again after a change of the file."""
-    head = read_head(connection)
-    found = cache.get(scope)
-    if found is None or found[0] != head:
-        if len(cache) >= _MAX_COUNTED_SCOPES:
-            cache.clear()
-        found = cache[scope] = head, count()
-    return found[1]
-
-
-def _order(page: Page) -> str:
-    way = "DESC" if page.descending else "ASC"
-    then = "" if page.by in ("ordinal", "row") else f", ordinal {way}"  # SQLite would sort twice
-    return f"ORDER BY {page.by} {way}{then}"
-
-
-def _limits(page: Page) -> tuple[int, int]:
-    return -1 if page.limit is None else page.limit, page.offset

@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 
 from ...errors import CorruptStoreError, StorageError, StoreBusyError, StoreClosedError
 from ...model.forks import fork_lock
+from ..sql.rows import readable_or_bytes
 from .opening import (
     MEMORY,
     READ_ONLY,
@@ -22,7 +23,6 @@ from .opening import (
     prepare,
     translate_errors,
 )
-from .rows import readable_or_bytes
 from .schema import Renewal, migrate
 from .write_queue import WriteQueue, run_unlocked, wait_until
 

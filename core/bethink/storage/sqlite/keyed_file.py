@@ -28,11 +28,11 @@ from ...model.journal import non_empty_fields
 from ...model.port import EMBEDDED, Row
 from ...model.records import MemoryRecord, Problem, State
 from ..anchors import Anchor
-from .authenticator import EMBEDDED_VECTOR, ENTRY, NAMED_VECTOR, KeyedAuthenticator, parse_code
-from .compacting import CutJournal
+from ..sql.authenticator import EMBEDDED_VECTOR, ENTRY, NAMED_VECTOR, KeyedAuthenticator, parse_code
+from ..sql.compacting import CutJournal
+from ..sql.cut import read_cut
+from ..sql.rows import read_number, read_setting
 from .connection import Connections
-from .cut import read_cut
-from .rows import read_number, read_setting
 from .schema import code_version, foreign_objects, schema_differences, version_of
 from .writer import SQLiteWriter
 
@@ -227,10 +227,10 @@ class KeyedWriter(SQLiteWriter):
         return namespaces
 
     def erase(self, row: int, tombstone: MemoryRecord) -> frozenset[str]:
-        if _read_blank(self._connection):
+        if _read_blank(self._file):
             raise TamperedError(None, "what journal entries told was taken out of them")
         namespaces = super().erase(row, tombstone)
-        for *columns, code in _read_blank(self._connection):
+        for *columns, code in _read_blank(self._file):
             count = parse_code(code)[1]
             if code != self._auth.entry(columns, count, erased=False):
                 raise TamperedError(None, f"journal entry {columns[0]} was changed")
@@ -290,10 +290,10 @@ class KeyedWriter(SQLiteWriter):
     @contextmanager
     def _renew_settings_mac(self) -> Iterator[None]:
         """Check the code of settings and snapshots before the body, and renew the code after."""
-        if self.setting(SETTINGS_MAC) != settings_mac(self._connection, self._auth):
+        if self.setting(SETTINGS_MAC) != settings_mac(self._file, self._auth):
             raise TamperedError(None, _CHANGED_SETTINGS)
         yield
-        super().set_setting(SETTINGS_MAC, settings_mac(self._connection, self._auth))
+        super().set_setting(SETTINGS_MAC, settings_mac(self._file, self._auth))
 
     def _sign_records(self, rows: Iterable[int]) -> None:
         selected = f"SELECT {self._auth.record_columns} FROM records WHERE row = ?"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from functools import cache
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Final
 
 from ...errors import CorruptStoreError, NotABethinkFileError, SchemaTooNewError, StorageError
 from ..folders import sync_folder
+from ..sql.authenticator import CODED_COLUMNS
 
 APPLICATION_ID: Final = 0x62746E6B  # "btnk"
 _OF_INDEX: Final = re.compile(r" index \w+$")
@@ -22,16 +23,6 @@ VERSION_1: Final = Path(__file__).with_name("version_1.sql").read_text(encoding=
 
 MIGRATIONS: Final = (VERSION_1,)
 LATEST: Final = len(MIGRATIONS)
-
-CODED_COLUMNS: Final[Mapping[int, str]] = {
-    1: "id, namespace, content, created_at, occurred_at, updated_at, key, value, thread, author, "
-    "category, tags, importance, confidence, source, metadata, expires_at, superseded_by, "
-    "last_accessed_at, access_count, outcome, state",
-}
-"""The columns of a record that the authentication code covers, by the first schema version.
-
-A migration that changes ``records`` adds an entry: files with a key then get new codes.
-"""
 
 Renewal = Callable[[sqlite3.Connection, str], AbstractContextManager[None]]
 """Opened around the steps of a migration of the file at a path, in the transaction."""

@@ -15,7 +15,7 @@ from ...clock import Clock
 @pytest.fixture(autouse=True)
 def _whole_records_are_told_often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make short histories pass every way of reading the journal."""
-    monkeypatch.setattr("bethink.storage.sqlite.writer.FULL_RECORDS_IN_256", 60)
+    monkeypatch.setattr("bethink.storage.sql.writer.FULL_RECORDS_IN_256", 60)
 
 
 @pytest.fixture

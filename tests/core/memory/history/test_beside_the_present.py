@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from bethink import EVERYWHERE, HashEmbedder, MemoryStore, Subtree
 from bethink import index as resident
 from bethink.index import keyword, scope
-from bethink.storage import sqlite
-from bethink.storage.sqlite import journal_reader
+from bethink.storage.sql import backend, journal_reader
 
 from ...clock import Clock
 from ...inside import engine_of
@@ -43,7 +42,7 @@ class Gate:
 @contextmanager
 def held(monkeypatch: pytest.MonkeyPatch, store: MemoryStore, place: str) -> Iterator[list[str]]:
     """Hold the first recall of a moment at *place*; the answer is there afterwards."""
-    module, name = (sqlite, "load") if place == "load" else (journal_reader, place)
+    module, name = (backend, "load") if place == "load" else (journal_reader, place)
     gate, answer = Gate(getattr(module, name)), list[str]()
 
     def ask() -> None:

@@ -263,7 +263,7 @@ def test_accesses_stay_counted_when_something_else_changes(store: MemoryStore) -
 def test_what_a_merge_leaves_as_it_was_stays_counted(
     store: MemoryStore, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bethink.storage.sqlite.writer.FULL_RECORDS_IN_256", 0)
+    monkeypatch.setattr("bethink.storage.sql.writer.FULL_RECORDS_IN_256", 0)
     one, other = store.store_many(["The parrot is green", "The parrot is green!"])
     for id in (other.id, one.id):
         clock.now += 1

@@ -7,7 +7,6 @@ all other filters let every record through.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection, Sequence
 from typing import Any, Final, NamedTuple
@@ -15,7 +14,7 @@ from typing import Any, Final, NamedTuple
 from ...model.filters import TEXT_FIELDS, All, Any_, Compare, Filter, Not, kind_of
 from ...model.namespaces import Scope
 from ...model.records import LIVE, State
-from .rows import JSON_LIST, scope_sql
+from .rows import LISTED, Listed, scope_sql
 
 _SYMBOLS: Final = {"$eq": "=", "$ne": "<>", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 _KEY_INDEX: Final = "INDEXED BY records_key"
@@ -25,14 +24,14 @@ _INDEXES: Final = {"id": "INDEXED BY sqlite_autoindex_records_1", "key": _KEY_IN
 class Condition(NamedTuple):
     """An SQL condition on a row of ``records``, and the index to search, if any."""
 
-    sql: str = "1"
+    sql: str = "TRUE"
     parameters: tuple[Any, ...] = ()
     exact: bool = True
     using: str = ""
 
 
 _ANY: Final = Condition(exact=False)
-_NONE: Final = Condition("0")
+_NONE: Final = Condition("FALSE")
 _MAX_DEPTH: Final = 10
 _MAX_LISTED_NUMBERS: Final = 500
 _MAX_GROUP: Final = 20
@@ -77,9 +76,9 @@ def condition(where: Filter | None, depth: int = _MAX_DEPTH) -> Condition:
         case All(parts):
             found = [condition(part, depth - 1) for part in parts]
             using = next((part.using for part in found if part.using), "")
-            return _join(found, " AND ", "1", using)
+            return _join(found, " AND ", "TRUE", using)
         case Any_(parts):
-            return _join([condition(part, depth - 1) for part in parts], " OR ", "0")
+            return _join([condition(part, depth - 1) for part in parts], " OR ", "FALSE")
         case Not(part):
             inner = condition(part, depth - 1)
             return Condition(f"NOT ({inner.sql})", inner.parameters) if inner.exact else _ANY
@@ -131,7 +130,7 @@ def _among(column: str, operator: str, operand: list[Any]) -> Condition:
     sql = f"+{column} IS NOT NULL AND {column} {'NOT IN' if operator == '$nin' else 'IN'}"
     if fitting and all(map(_is_text, fitting)):
         using = _INDEXES.get(column, "") if operator == "$in" else ""
-        return Condition(f"{sql} {JSON_LIST}", (json.dumps(fitting),), using=using)
+        return Condition(f"{sql} {LISTED}", (Listed(fitting),), using=using)
     if len(fitting) > _MAX_LISTED_NUMBERS:
         return _ANY
     return Condition(f"{sql} ({','.join('?' * len(fitting))})", fitting)
@@ -153,7 +152,7 @@ def _inside_json(path: tuple[str, ...], operator: str, operand: Any) -> Conditio
     if operator == "$eq" and _is_text(operand):
         relation, operands = "= ?", (operand,)
     elif operator == "$in" and all(map(_is_text, operand)):
-        relation, operands = f"IN {JSON_LIST}", (json.dumps(operand),)
+        relation, operands = f"IN {LISTED}", (Listed(operand),)
     elif operator == "$exists" and (operand or len(path) == 2):
         relation = f"IS {'NOT ' if operand else ''}NULL"
     elif operator in _WITH_MARGIN and number and abs(operand) < _EXACT_INTEGERS:

@@ -8,9 +8,9 @@ the last erasing and of the last rewriting.
 
 from __future__ import annotations
 
-import sqlite3
 from typing import Final
 
+from .connection import Connection
 from .rows import RowTypes
 
 ERASED: Final = "erased"
@@ -24,7 +24,7 @@ _ENTRIES: Final = f"SELECT namespace, was, row FROM journal WHERE seq IN ({ENTRI
 _ENTRY_TYPES: Final = RowTypes(str, int | None, int | None)
 
 
-def blank_record(connection: sqlite3.Connection, id: str) -> frozenset[str]:
+def blank_record(connection: Connection, id: str) -> frozenset[str]:
     """Remove all data of the record but the row; return all present and past namespaces."""
     entries = _read_rows(connection, id)
     rows = {row for _, *pair in entries for row in pair if row is not None}
@@ -53,11 +53,11 @@ def blank_record(connection: sqlite3.Connection, id: str) -> frozenset[str]:
     return namespaces
 
 
-def former_namespaces(connection: sqlite3.Connection, ids: set[str]) -> frozenset[str]:
+def former_namespaces(connection: Connection, ids: set[str]) -> frozenset[str]:
     """Return all present and past namespaces of the records."""
     return frozenset(namespace for id in ids for namespace, *_ in _read_rows(connection, id))
 
 
-def _read_rows(connection: sqlite3.Connection, id: str) -> list[tuple[str, int | None, int | None]]:
+def _read_rows(connection: Connection, id: str) -> list[tuple[str, int | None, int | None]]:
     """Return namespace, row before and row after of each entry of the record."""
     return list(map(_ENTRY_TYPES, connection.execute(_ENTRIES, (id, id)).fetchall()))

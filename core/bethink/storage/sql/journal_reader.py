@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sqlite3
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -20,9 +18,18 @@ from ...model.namespaces import Scope
 from ...model.port import Current, Cut, Entry, Link, RecordHistory, Row
 from ...model.records import LogEntry, Snapshot
 from .authenticator import Authenticator
-from .connection import Connections
+from .connection import Connection, Connections, Cursor
 from .cut import CutMark, read_cut
-from .rows import JSON_LIST, RowTypes, read_head, read_lenient, read_snapshots, scope_sql, to_vector
+from .rows import (
+    LISTED,
+    Listed,
+    RowTypes,
+    read_head,
+    read_lenient,
+    read_snapshots,
+    scope_sql,
+    to_vector,
+)
 
 _BATCH_RECORDS: Final = 256  # between two batches other threads may use the connection
 _HISTORY: Final = (
@@ -54,7 +61,7 @@ _ACCESS: Final = RowTypes(int, int, float)
 _LINK: Final = RowTypes(str, str, str, int, float)
 
 
-class SQLiteJournalReader:
+class SQLJournalReader:
     """Read the journal through *connections*.
 
     The methods are documented in ``JournalReader``.
@@ -94,11 +101,11 @@ class SQLiteJournalReader:
             return _cut_of(connection)
 
     def current(self, ids: Sequence[str]) -> list[Current]:
-        return self._found(f"{self._current} WHERE id IN {JSON_LIST}", json.dumps(list(ids)))
+        return self._found(f"{self._current} WHERE id IN {LISTED}", Listed(ids))
 
     def ids_of_rows(self, rows: Sequence[int]) -> dict[int, str]:
-        made = f"SELECT seq, id FROM journal WHERE seq IN {JSON_LIST}"
-        return dict(self._connections.rows(made, json.dumps(list(rows))))
+        made = f"SELECT seq, id FROM journal WHERE seq IN {LISTED}"
+        return dict(self._connections.rows(made, Listed(rows)))
 
     def key_holders(self, namespace: str, key: str, seq: int, most: int = -1) -> list[Current]:
         place = "namespace = ? AND key = ?"
@@ -190,10 +197,10 @@ class SQLiteJournalReader:
     def links(self, ids: Sequence[str], seq: int) -> list[Link]:
         held = "since <= ? AND (until IS NULL OR until > ?)"
         one = f"SELECT since, source, kind, target FROM links WHERE {held} AND"
-        wanted = json.dumps(list(ids))
+        wanted = Listed(ids)
         found = self._connections.rows(
-            f"SELECT source, kind, target, seq, at FROM ({one} source IN {JSON_LIST} UNION "
-            f"{one} target IN {JSON_LIST}) JOIN journal ON seq = since ORDER BY seq",
+            f"SELECT source, kind, target, seq, at FROM ({one} source IN {LISTED} UNION "
+            f"{one} target IN {LISTED}) JOIN journal ON seq = since ORDER BY seq",
             *(seq, seq, wanted) * 2,
         )
         return [Link(*_LINK(columns)) for columns in found]
@@ -203,21 +210,21 @@ class SQLiteJournalReader:
             return read_snapshots(connection)
 
     @contextmanager
-    def full_scan(self) -> Iterator[SQLiteFullScan]:
+    def full_scan(self) -> Iterator[SQLFullScan]:
         with (
             self._connections.long_read_transaction() as connection,
-            closing(SQLiteFullScan(connection, self._auth)) as scan,
+            closing(SQLFullScan(connection, self._auth)) as scan,
         ):
             yield scan
 
 
-class SQLiteFullScan:
+class SQLFullScan:
     """Read everything that *connection* sees; only keys are ever all in memory.
 
     The methods are documented in ``FullScan``.
     """
 
-    def __init__(self, connection: sqlite3.Connection, auth: Authenticator) -> None:
+    def __init__(self, connection: Connection, auth: Authenticator) -> None:
         self._connection = connection
         self._auth = auth
         self._cursors = ExitStack()
@@ -238,8 +245,8 @@ class SQLiteFullScan:
         ) as ordered:
             rows = array("q", (row for (row,) in ordered))
         for start in range(0, len(rows), _BATCH_RECORDS):
-            batch = json.dumps(rows[start : start + _BATCH_RECORDS].tolist())
-            found = self._auth.read_rows(self._connection, f"row IN {JSON_LIST}", batch)
+            batch = Listed(rows[start : start + _BATCH_RECORDS])
+            found = self._auth.read_rows(self._connection, f"row IN {LISTED}", batch)
             yield from sorted(found, key=attrgetter("ordinal"))
 
     def entries(self) -> Iterator[tuple[Entry, dict[str, Vector]]]:
@@ -281,7 +288,7 @@ class SQLiteFullScan:
         for entry in map(self._auth.to_entry, self._open(related, cut.seq)):
             yield entry._replace(at=cut.at), {}
 
-    def _open(self, sql: str, *parameters: object) -> sqlite3.Cursor:
+    def _open(self, sql: str, *parameters: object) -> Cursor:
         """Run *sql*; the cursor is closed with the scan."""
         return self._cursors.enter_context(closing(self._connection.execute(sql, parameters)))
 
@@ -295,12 +302,12 @@ def to_log_entry(entry: Entry) -> LogEntry:
     return LogEntry(*entry[:5], entry.changes or {})
 
 
-def _cut_of(connection: sqlite3.Connection) -> Cut | None:
+def _cut_of(connection: Connection) -> Cut | None:
     cut = read_cut(connection)
     return Cut(cut.seq, cut.at) if cut.seq else None
 
 
-def _time_of(connection: sqlite3.Connection, seq: int) -> float:
+def _time_of(connection: Connection, seq: int) -> float:
     found = connection.execute("SELECT at FROM journal WHERE seq = ?", (seq,)).fetchone()
     (at,) = _TIME(_require(found, seq))
     return float(at)
@@ -315,7 +322,7 @@ def current_of(auth: Authenticator, values: Sequence[Any]) -> Current:
 
 
 def read_history(
-    connection: sqlite3.Connection, auth: Authenticator, current: Current, seq: int
+    connection: Connection, auth: Authenticator, current: Current, seq: int
 ) -> RecordHistory:
     """Return the history of the record up to entry *seq*."""
     found: list[Entry] = []

@@ -8,9 +8,7 @@ cells in the file, so a rewriting must follow, as after an erasing.
 
 from __future__ import annotations
 
-import json
 import os
-import sqlite3
 from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -21,9 +19,10 @@ from ...model.port import Current
 from ...model.records import MemoryRecord
 from ...model.replay import past_record, replayed
 from .authenticator import ENTRY, Authenticator, parse_code
+from .connection import Connection
 from .cut import CutMark, base_link, changed_sum, read_cut
 from .journal_reader import current_of, read_history
-from .rows import JSON_LIST
+from .rows import LISTED, Listed
 
 _ENDED: Final = ("superseded", "forgotten")
 _CHANGED: Final = (
@@ -31,7 +30,7 @@ _CHANGED: Final = (
     "SELECT id FROM records WHERE ordinal IN "
     "(SELECT ordinal FROM accesses WHERE seq > :since AND seq <= :until)"
 )
-_BASES: Final = f"id IN {JSON_LIST} AND action <> 'store' AND action = '{BASE}'"
+_BASES: Final = f"id IN {LISTED} AND action <> 'store' AND action = '{BASE}'"
 _PLACES: Final = "SELECT seq, at, id, namespace, was, row FROM journal WHERE"
 _BASE_ENTRY: Final = f"INSERT INTO journal ({ENTRY}, salt, changes) VALUES ({', '.join('?' * 11)})"
 _LINKED: Final = "SELECT source FROM links UNION SELECT target FROM links"
@@ -75,7 +74,7 @@ class CutJournal:
 class JournalCutter:
     """One step of compacting: the cut moves to journal position *until*, in one transaction."""
 
-    def __init__(self, connection: sqlite3.Connection, auth: Authenticator, until: int) -> None:
+    def __init__(self, connection: Connection, auth: Authenticator, until: int) -> None:
         self._run = connection.execute
         self._connection = connection
         self._auth = auth
@@ -109,20 +108,20 @@ class JournalCutter:
         """Remove steps of the clock and ended links from before the cut."""
         self._run("DELETE FROM clock_steps WHERE seq <= ?", (self._until,))
         ended = self._run("DELETE FROM links WHERE until <= ? RETURNING since", (self._until,))
-        self._remove_bases(f"seq IN {JSON_LIST}", [since for (since,) in ended.fetchall()])
+        self._remove_bases(f"seq IN {LISTED}", [since for (since,) in ended.fetchall()])
 
     def _changed(self) -> dict[str, Current]:
         """Return the records that changed between the former cut and the new cut."""
-        ids = json.dumps([id for (id,) in self._run(_CHANGED, self._span)])
+        ids = Listed(id for (id,) in self._run(_CHANGED, self._span))
         selected = f"SELECT row, ordinal, revision, {self._auth.columns} FROM records"
-        found = self._run(f"{selected} WHERE id IN {JSON_LIST}", (ids,)).fetchall()
+        found = self._run(f"{selected} WHERE id IN {LISTED}", (ids,)).fetchall()
         return {each.record.id: each for each in (current_of(self._auth, one) for one in found)}
 
     def _places(self, ids: list[str]) -> dict[str, _Place]:
         places: dict[str, _Place] = defaultdict(_Place)
         within = f"{_PLACES} seq > :since AND seq <= :until AND row IS NOT NULL ORDER BY seq"
         for seq, at, id, namespace, was, row in (
-            *self._run(f"{_PLACES} {_BASES}", (json.dumps(ids),)).fetchall(),
+            *self._run(f"{_PLACES} {_BASES}", (Listed(ids),)).fetchall(),
             *self._run(within, self._span).fetchall(),
         ):
             place = places[id]
@@ -163,8 +162,8 @@ class JournalCutter:
             # Later segments go too: a gap between segments would make all unusable.
             self._run("DELETE FROM segments WHERE namespace = ? AND last >= ?", (namespace, first))
         self._done.namespaces |= firsts.keys()
-        ordinals = json.dumps([current.ordinal for current in records.values()])
-        accesses = f"DELETE FROM accesses WHERE ordinal IN {JSON_LIST} AND seq <= ?"
+        ordinals = Listed(current.ordinal for current in records.values())
+        accesses = f"DELETE FROM accesses WHERE ordinal IN {LISTED} AND seq <= ?"
         self._run(accesses, (ordinals, self._until))
 
     def _date_vectors(self, id: str, row: int) -> None:
@@ -180,7 +179,7 @@ class JournalCutter:
     def _move_departures(self, told: dict[str, MemoryRecord | None]) -> None:
         """Keep the moves after the cut only."""
         left = {id for (id,) in self._run("SELECT DISTINCT id FROM departures")} & told.keys()
-        self._run(f"DELETE FROM departures WHERE id IN {JSON_LIST}", (json.dumps(list(left)),))
+        self._run(f"DELETE FROM departures WHERE id IN {LISTED}", (Listed(left),))
         for id in left:
             record = told[id]
             if record is None:
@@ -201,11 +200,11 @@ class JournalCutter:
         return {id for id in over - linked if records[id].record.state in _ENDED}
 
     def _drop_records(self, records: dict[str, Current], ended: set[str]) -> None:
-        rows = json.dumps([records[id].row for id in ended])
+        rows = Listed(records[id].row for id in ended)
         for table in ("vectors", "named_vectors", "records"):
-            self._run(f"DELETE FROM {table} WHERE row IN {JSON_LIST}", (rows,))
-        ids = json.dumps(list(ended))
-        self._run(f"DELETE FROM departures WHERE id IN {JSON_LIST}", (ids,))
+            self._run(f"DELETE FROM {table} WHERE row IN {LISTED}", (rows,))
+        ids = Listed(ended)
+        self._run(f"DELETE FROM departures WHERE id IN {LISTED}", (ids,))
         self._done.records = len(ended)
 
     def _replace_entries(
@@ -214,7 +213,7 @@ class JournalCutter:
         """Replace the entries up to the cut by links that hold, and one entry for each record."""
         related = self._run(_RELATED, self._span).fetchall()
         self._auth.read_entries(  # checks the codes
-            self._connection, f"WHERE seq IN {JSON_LIST}", json.dumps([seq for seq, *_ in related])
+            self._connection, f"WHERE seq IN {LISTED}", Listed(seq for seq, *_ in related)
         )
         self._remove_bases(_BASES, list(places))
         gone = "DELETE FROM journal WHERE seq > :since AND seq <= :until"
@@ -244,6 +243,6 @@ class JournalCutter:
     def _remove_bases(self, sql: str, parameter: list[Any]) -> None:
         """Remove the entries up to the former cut that satisfy *sql*."""
         gone = f"DELETE FROM journal WHERE {sql} AND seq <= ? RETURNING link"
-        found = self._run(gone, (json.dumps(parameter), self._span["since"])).fetchall()
+        found = self._run(gone, (Listed(parameter), self._span["since"])).fetchall()
         self._gone += [link for (link,) in found]
         self._done.entries += len(found)

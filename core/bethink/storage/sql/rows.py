@@ -1,4 +1,4 @@
-"""Records, vectors and settings to SQLite values and back."""
+"""Records, vectors and settings to SQL values and back."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from ...model.journal import FULL_RECORD, is_well_formed
 from ...model.namespaces import Scope, Subtree, below
 from ...model.port import Entry
 from ...model.records import RECORD_FIELDS, MemoryRecord, Snapshot, new_record
+from .connection import Connection
 
 FIELDS: Final = MemoryRecord.__slots__
 COLUMNS: Final = ", ".join(FIELDS)
@@ -35,8 +36,23 @@ _MAX_SCOPES: Final = 50
 _MAX_SPELLED: Final = 20  # planning a longer condition takes SQLite longer than a subquery
 _SINGLE: Final = np.dtype("<f4")
 
-JSON_LIST: Final = "(SELECT value FROM json_each(?))"
-"""The values of a list given as JSON, of any length."""
+LISTED: Final = "(SELECT value FROM json_each(?))"
+"""The values of a ``Listed``, of any length."""
+
+
+class Listed(str):
+    """A list of texts or integers as a parameter: JSON for SQLite, an array for Postgres."""
+
+    __slots__ = ("items",)
+    items: list[Any]
+
+    def __new__(cls, items: Iterable[Any]) -> Listed:
+        """Spell *items* as JSON, and keep the list."""
+        given = list(items)
+        self = super().__new__(cls, json.dumps(given))
+        self.items = given
+        return self
+
 
 _BELOW: Final = (
     "SELECT namespace FROM json_each(?) AS tops CROSS JOIN {table} "
@@ -195,7 +211,7 @@ def readable_or_bytes(text: bytes) -> str | bytes:
         return text
 
 
-def read_lenient(connection: sqlite3.Connection, read: Callable[[], Read]) -> Read:
+def read_lenient(connection: Connection, read: Callable[[], Read]) -> Read:
     """Return the result of *read*, with bytes in place of texts that are no UTF-8."""
     try:
         return read()
@@ -242,11 +258,11 @@ def scope_sql(scope: Scope) -> tuple[str, tuple[Any, ...]]:
     if isinstance(scope, tuple) and len(scope) > _MAX_SPELLED:
         subtrees = [each.path for each in scope if isinstance(each, Subtree)]
         names = [each for each in scope if isinstance(each, str)]
-        return _IN_MANY, (json.dumps(names + subtrees), *[json.dumps(subtrees)] * 2)
+        return _IN_MANY, (Listed(names + subtrees), *[Listed(subtrees)] * 2)
     if isinstance(scope, tuple):
         inside, parameters = zip(*map(scope_sql, scope), strict=True)
         return f"({' OR '.join(inside)})", tuple(chain.from_iterable(parameters))
-    return "1", ()
+    return "TRUE", ()
 
 
 def key_range_sql(*, last: bool) -> str:
@@ -267,26 +283,26 @@ def scopes_sql(scopes: Sequence[Scope]) -> tuple[str, tuple[Any, ...]]:
     Many scopes count as everywhere.
     """
     if len(scopes) > _MAX_SCOPES:
-        return "1", ()
+        return "TRUE", ()
     parts = [scope_sql(scope) for scope in scopes]
-    return f"({' OR '.join(sql for sql, _ in parts) or '0'})", tuple(
+    return f"({' OR '.join(sql for sql, _ in parts) or 'FALSE'})", tuple(
         value for _, values in parts for value in values
     )
 
 
-def read_head(connection: sqlite3.Connection) -> int:
+def read_head(connection: Connection) -> int:
     """Return the last journal position."""
     return int(connection.execute("SELECT coalesce(max(seq), 0) FROM journal").fetchone()[0])
 
 
-def read_setting(connection: sqlite3.Connection, name: str) -> str | None:
+def read_setting(connection: Connection, name: str) -> str | None:
     """Return a setting, None if not stored."""
     found = connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
     (value,) = _SETTING(found) if found else (None,)
     return value
 
 
-def read_number(connection: sqlite3.Connection, name: str) -> int | None:
+def read_number(connection: Connection, name: str) -> int | None:
     """Return a setting that is a number."""
     noted = read_setting(connection, name)
     try:
@@ -295,7 +311,7 @@ def read_number(connection: sqlite3.Connection, name: str) -> int | None:
         raise CorruptStoreError(None, f"the fact {name!r} is damaged") from error
 
 
-def read_snapshots(connection: sqlite3.Connection) -> list[Snapshot]:
+def read_snapshots(connection: Connection) -> list[Snapshot]:
     """Return all snapshots, oldest first."""
     ordered = "SELECT name, seq, at FROM snapshots ORDER BY seq, at, name"
     return [Snapshot(*_SNAPSHOT(columns)) for columns in connection.execute(ordered).fetchall()]

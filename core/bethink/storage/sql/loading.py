@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import sqlite3
 from collections.abc import Iterable, Mapping
 from itertools import chain, pairwise
 from mmap import mmap
@@ -13,8 +11,9 @@ from typing import Final
 
 from ...model.port import SEGMENT_FORMAT, IndexData, Row, Segment
 from .authenticator import Authenticator
+from .connection import Connection
 from .erasing import ERASED
-from .rows import JSON_LIST, read_head, read_number
+from .rows import LISTED, Listed, read_head, read_number
 
 _READ_BYTES: Final = 1 << 20
 _columns_of = attrgetter("namespace", "first", "last", "count", "head")
@@ -23,7 +22,7 @@ _SCAN_FACTOR: Final = 8  # a scan of so many times fewer rows is faster than the
 
 
 def load(
-    connection: sqlite3.Connection,
+    connection: Connection,
     auth: Authenticator,
     namespaces: Iterable[str],
     limit: int | None,
@@ -53,7 +52,7 @@ def load(
     )
 
 
-def _find_tail(connection: sqlite3.Connection, namespace: str, limit: int) -> tuple[int, int]:
+def _find_tail(connection: Connection, namespace: str, limit: int) -> tuple[int, int]:
     """Return the row where the small segments at the end begin, and the last row in a segment.
 
     Small segments with much less than *limit* rows together are left alone.
@@ -71,7 +70,7 @@ def _find_tail(connection: sqlite3.Connection, namespace: str, limit: int) -> tu
 
 
 def _read_unindexed(
-    connection: sqlite3.Connection,
+    connection: Connection,
     auth: Authenticator,
     namespace: str,
     last: int,
@@ -89,7 +88,7 @@ def _read_unindexed(
     if limit is None:
         return auth.read_rows(connection, after, namespace, last)
     (indexed,) = connection.execute(
-        "SELECT total(count) FROM segments WHERE namespace = ?", (namespace,)
+        "SELECT coalesce(sum(count), 0) FROM segments WHERE namespace = ?", (namespace,)
     ).fetchone()
     narrow = (newest - last) * _SCAN_FACTOR <= indexed
     found = connection.execute(
@@ -104,14 +103,14 @@ def _read_unindexed(
     }
     if len(kept) == len(found):
         return list(kept.values())
-    given = json.dumps([row for row, *_ in found if row not in kept])
-    read = auth.read_rows(connection, f"row IN {JSON_LIST}", given, using="NOT INDEXED")
+    given = Listed(row for row, *_ in found if row not in kept)
+    read = auth.read_rows(connection, f"row IN {LISTED}", given, using="NOT INDEXED")
     kept.update((each.row, each) for each in read)
     return [kept[row] for row, *_ in found]
 
 
 def _read_segments(
-    connection: sqlite3.Connection, auth: Authenticator, namespace: str, start: int = 0
+    connection: Connection, auth: Authenticator, namespace: str, start: int = 0
 ) -> tuple[Segment, ...]:
     """Return the namespace's segments from row *start* on.
 
@@ -137,7 +136,7 @@ def _read_segments(
 
 
 def _misses_rows(
-    connection: sqlite3.Connection, namespace: str, start: int, segments: list[Segment]
+    connection: Connection, namespace: str, start: int, segments: list[Segment]
 ) -> bool:
     """Return whether a live row from *start* on lies before or between *segments*."""
     ends = [start - 1, *(segment.last for segment in segments)]
@@ -160,7 +159,7 @@ def _misses_rows(
     return bool(found)
 
 
-def _read_data(connection: sqlite3.Connection, number: int, size: int) -> bytes | memoryview:
+def _read_data(connection: Connection, number: int, size: int) -> bytes | memoryview:
     """Return the bytes of a segment.
 
     Large segments go to mapped memory, so that the system gets the memory back: the heap does not
@@ -168,14 +167,14 @@ def _read_data(connection: sqlite3.Connection, number: int, size: int) -> bytes 
     """
     with connection.blobopen("segments", "data", number, readonly=True) as blob:
         if size < _READ_BYTES:
-            return blob.read()
+            return bytes(blob.read())
         room = mmap(-1, size)
         while piece := blob.read(_READ_BYTES):
             room.write(piece)
     return memoryview(room).toreadonly()
 
 
-def save(connection: sqlite3.Connection, auth: Authenticator, segment: Segment) -> int | None:
+def save(connection: Connection, auth: Authenticator, segment: Segment) -> int | None:
     """Insert *segment*, delete replaced and unusable segments, and return the number.
 
     Do nothing and return None if a second writer covered or erased rows of *segment* meanwhile.
@@ -183,10 +182,10 @@ def save(connection: sqlite3.Connection, auth: Authenticator, segment: Segment) 
     erased = read_number(connection, ERASED)
     if erased is not None and segment.head < erased:
         return None
-    replaced = json.dumps(segment.replaces)
+    replaced = Listed(segment.replaces)
     overlapping, present = connection.execute(
-        f"SELECT count(*) FILTER (WHERE number NOT IN {JSON_LIST} AND last >= ? AND first <= ?),"
-        f" count(*) FILTER (WHERE number IN {JSON_LIST}) FROM segments WHERE namespace = ?",
+        f"SELECT count(*) FILTER (WHERE number NOT IN {LISTED} AND last >= ? AND first <= ?),"
+        f" count(*) FILTER (WHERE number IN {LISTED}) FROM segments WHERE namespace = ?",
         (replaced, segment.first, segment.last, replaced, segment.namespace),
     ).fetchone()
     if overlapping and not _read_segments(connection, auth, segment.namespace):
@@ -194,17 +193,19 @@ def save(connection: sqlite3.Connection, auth: Authenticator, segment: Segment) 
         overlapping = 0
     if overlapping or present != len(segment.replaces):
         return None
-    connection.execute(f"DELETE FROM segments WHERE number IN {JSON_LIST}", (replaced,))
+    connection.execute(f"DELETE FROM segments WHERE number IN {LISTED}", (replaced,))
     columns = (SEGMENT_FORMAT, *_columns_of(segment))
-    return connection.execute(
+    number = _draw_number(connection)
+    connection.execute(
         "INSERT INTO segments "
         "(number, format, namespace, first, last, count, head, checksum, data) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (_draw_number(connection), *columns, auth.checksum(columns, segment.data), segment.data),
-    ).lastrowid
+        (number, *columns, auth.checksum(columns, segment.data), segment.data),
+    )
+    return number
 
 
-def _draw_number(connection: sqlite3.Connection) -> int:
+def _draw_number(connection: Connection) -> int:
     """Draw a free number of 31 bits: Python 3.11.2 opens no blob with a larger number.
 
     Numbers are random, since readers would take a reused number for the earlier segment.

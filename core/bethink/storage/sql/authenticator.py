@@ -7,10 +7,8 @@ and nothing is checked.
 
 from __future__ import annotations
 
-import json
-import sqlite3
 import zlib
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from hashlib import blake2b
 from typing import Any, Final
@@ -20,10 +18,12 @@ from ...model.arrays import Vector
 from ...model.journal import digest
 from ...model.port import EMBEDDED, Entry, Row
 from ...model.records import MemoryRecord
+from .connection import Connection
 from .rows import (
     COLUMNS,
     ENTRY_COLUMNS,
-    JSON_LIST,
+    LISTED,
+    Listed,
     RowTypes,
     read_lenient,
     to_damaged_entry,
@@ -31,7 +31,16 @@ from .rows import (
     to_record,
     to_vector,
 )
-from .schema import CODED_COLUMNS
+
+CODED_COLUMNS: Final[Mapping[int, str]] = {
+    1: "id, namespace, content, created_at, occurred_at, updated_at, key, value, thread, author, "
+    "category, tags, importance, confidence, source, metadata, expires_at, superseded_by, "
+    "last_accessed_at, access_count, outcome, state",
+}
+"""The columns of a record that the authentication code covers, by the first schema version.
+
+A migration that changes ``records`` adds an entry: files with a key then get new codes.
+"""
 
 _NAMES: Final = (
     "(SELECT group_concat(name, char(10)) FROM (SELECT name FROM named_vectors AS own "
@@ -55,11 +64,12 @@ class Authenticator:
 
     columns: str = COLUMNS
     entry_columns: str = ENTRY_COLUMNS
+    keyed = False
     to_record: Callable[[Sequence[Any]], MemoryRecord] = staticmethod(to_record)
     to_entry: Callable[[Sequence[Any]], Entry] = staticmethod(to_entry)
 
     def check_vectors(
-        self, connection: sqlite3.Connection, rows: Iterable[int], but: Collection[str] = ()
+        self, connection: Connection, rows: Iterable[int], but: Collection[str] = ()
     ) -> None:
         """Raise ``TamperedError`` if a vector of any of *rows* was changed without the key.
 
@@ -72,7 +82,7 @@ class Authenticator:
 
     def read_entries(
         self,
-        connection: sqlite3.Connection,
+        connection: Connection,
         sql: str,
         *parameters: object,
         skip_damaged: bool = False,
@@ -97,7 +107,7 @@ class Authenticator:
         return entries
 
     def read_rows(
-        self, connection: sqlite3.Connection, sql: str, *parameters: object, using: str = ""
+        self, connection: Connection, sql: str, *parameters: object, using: str = ""
     ) -> list[Row]:
         """Return the rows that satisfy *sql*, ascending, with all vectors.
 
@@ -137,6 +147,7 @@ class KeyedAuthenticator(Authenticator):
     """
 
     entry_columns = f"{ENTRY}, salt, changes, code"
+    keyed = True
 
     def __init__(self, key: bytes, store: str, version: int) -> None:
         self.store = store
@@ -203,12 +214,12 @@ class KeyedAuthenticator(Authenticator):
         return has_text and digest(salt, changes) == columns[-2]
 
     def check_vectors(
-        self, connection: sqlite3.Connection, rows: Iterable[int], but: Collection[str] = ()
+        self, connection: Connection, rows: Iterable[int], but: Collection[str] = ()
     ) -> None:
-        given = json.dumps([int(row) for row in rows])
+        given = Listed(int(row) for row in rows)
         for *columns, code in connection.execute(
-            f"SELECT {EMBEDDED_VECTOR}, code FROM vectors WHERE row IN {JSON_LIST} UNION ALL "
-            f"SELECT {NAMED_VECTOR}, code FROM named_vectors WHERE row IN {JSON_LIST}",
+            f"SELECT {EMBEDDED_VECTOR}, code FROM vectors WHERE row IN {LISTED} UNION ALL "
+            f"SELECT {NAMED_VECTOR}, code FROM named_vectors WHERE row IN {LISTED}",
             (given, given),
         ):
             if columns[1] not in but and code != self.vector(columns):

@@ -8,13 +8,13 @@ entry by entry. The first entry after the cut follows from the link of the origi
 
 from __future__ import annotations
 
-import sqlite3
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from ...errors import CorruptStoreError
 from ...model.fields import to_json
 from ...model.journal import START, chain_hash
+from .connection import Connection
 from .rows import RowTypes, from_json, read_setting
 
 CUT: Final = "cut"
@@ -55,7 +55,7 @@ class CutMark:
 NO_CUT: Final = CutMark()
 
 
-def read_cut(connection: sqlite3.Connection) -> CutMark:
+def read_cut(connection: Connection) -> CutMark:
     """Return the cut of the file, ``NO_CUT`` for a whole journal."""
     text = read_setting(connection, CUT)
     if text is None:

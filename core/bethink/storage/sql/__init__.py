@@ -1,0 +1,1 @@
+"""The statements that SQLite and Postgres share, written in SQLite's dialect."""

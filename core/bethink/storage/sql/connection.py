@@ -1,0 +1,82 @@
+"""The connections that shared statements run on: a subset of ``sqlite3``'s interface."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+
+class Cursor(Protocol):
+    """The result of a statement."""
+
+    @property
+    def rowcount(self) -> int:
+        """The number of changed rows."""
+
+    def fetchone(self) -> Any:
+        """Return the next row, None after the last."""
+
+    def fetchall(self) -> list[Any]:
+        """Return all remaining rows."""
+
+    def __iter__(self) -> Iterator[Any]:
+        """Yield the remaining rows."""
+
+    def close(self) -> None:
+        """Release the rows."""
+
+
+class Connection(Protocol):
+    """A connection that runs statements in SQLite's dialect."""
+
+    text_factory: Any
+    """Makes a value of the bytes of a text."""
+
+    @property
+    def IntegrityError(self) -> type[Exception]:
+        """The error of a statement that a unique index refuses."""
+
+    @property
+    def Error(self) -> type[Exception]:
+        """The base of the driver's errors."""
+
+    def execute(self, sql: str, parameters: Any = ..., /) -> Cursor:
+        """Run a statement."""
+
+    def executemany(self, sql: str, parameters: Iterable[Any], /) -> Any:
+        """Run a statement once for each of *parameters*."""
+
+    def blobopen(self, table: str, column: str, row: int, /, *, readonly: bool) -> Any:
+        """Open the bytes of a value for reading in pieces."""
+
+
+class Connections(Protocol):
+    """The connections to one store, each for a single thread at a time."""
+
+    def writing(self) -> AbstractContextManager[Connection]:
+        """Hold the write transaction."""
+
+    def reading(self) -> AbstractContextManager[Connection]:
+        """Hold a connection for single statements."""
+
+    def rows(self, sql: str, *parameters: object) -> list[Any]:
+        """Return all rows of a single statement."""
+
+    def read_transaction(self) -> AbstractContextManager[Connection]:
+        """Hold a connection for several statements that see the same state."""
+
+    def aside(self) -> AbstractContextManager[Connection]:
+        """Hold a state for a long read, while readers and writers continue."""
+
+    def sleep(self) -> None:
+        """Finish current work, release everything and hold still, for a fork."""
+
+    def resume(self, *, in_child: bool) -> None:
+        """Continue after ``sleep``."""
+
+    def close(self) -> None:
+        """Close all connections."""
+
+    def long_read_transaction(self) -> AbstractContextManager[Connection]:
+        """Hold a state for long, through a connection apart."""

@@ -1,0 +1,421 @@
+"""The open write transaction."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import repeat
+from typing import Final
+
+from ...errors import DimensionError, ValidationError
+from ...model.arrays import Vector
+from ...model.fields import to_json
+from ...model.filters import Filter, matcher, unexpired
+from ...model.journal import (
+    FULL_RECORD,
+    SALT_BYTES,
+    START,
+    chain_hash,
+    digest,
+    non_empty_fields,
+)
+from ...model.namespaces import Scope
+from ...model.port import DIMENSION_SETTING, EMBEDDED, Compacted, Row
+from ...model.records import LIVE, MemoryRecord, State
+from .authenticator import NO_AUTH, Authenticator
+from .compacting import CutJournal, JournalCutter
+from .connection import Connection
+from .cut import CUT
+from .erasing import ERASED, blank_record
+from .rows import (
+    COLUMNS,
+    FIELDS,
+    HOLDS_KEY,
+    LISTED,
+    STAGED,
+    Listed,
+    RowTypes,
+    entry_texts,
+    key_range_sql,
+    read_number,
+    read_setting,
+    to_blob,
+    to_values,
+    to_vector,
+)
+from .where import selection
+
+_UPDATE: Final = (
+    "UPDATE records SET row = ?, revision = ?, "
+    f"{', '.join(f'{name} = ?' for name in FIELDS)} WHERE row = ?"
+)
+_RECORD: Final = (
+    f"INSERT INTO records ({COLUMNS}, row, ordinal, revision) VALUES ({'?, ' * len(FIELDS)}?, ?, ?)"
+)
+_STATE: Final = "UPDATE records SET state = ?, updated_at = ?, revision = ? WHERE row = ?"
+_ACCESSED: Final = (
+    "SELECT row, ordinal, id, access_count, last_accessed_at FROM records "
+    f"WHERE id IN {LISTED} AND state = 'live' ORDER BY row"
+)
+_TOUCH: Final = (
+    "UPDATE records SET access_count = ?, last_accessed_at = ?, revision = ? WHERE row = ?"
+)
+_ENTRY: Final = (
+    "INSERT INTO journal (seq, at, action, id, namespace, was, row, digest, link, salt, changes) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+_VECTOR: Final = "INSERT INTO vectors (row, vector) VALUES (?, ?)"
+_NAMED_VECTOR: Final = "INSERT INTO named_vectors (row, name, since, vector) VALUES (?, ?, ?, ?)"
+_SET: Final = (
+    "INSERT INTO facts VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+)
+_STAGED_ROWS: Final = "(SELECT row FROM vectors)"
+_LINKED: Final = "source = ? AND kind = ? AND target = ? AND until IS NULL"
+_LAST: Final = RowTypes(int, bytes, float)
+_COUNTED: Final = RowTypes(int, int, str, int, float | None)
+FULL_RECORDS_IN_256: Final = 4
+"""Of so many in 256 entries that change a record the journal tells the whole record."""
+
+
+class SQLWriter:
+    """Change records, vectors and journal inside one transaction of *connection*."""
+
+    _selection = staticmethod(selection)
+
+    def __init__(self, connection: Connection, auth: Authenticator = NO_AUTH) -> None:
+        self._connection = connection
+        self._auth = auth
+        self._read_end()
+
+    def _read_end(self) -> None:
+        last = self._connection.execute(
+            "SELECT seq, link, at FROM journal ORDER BY seq DESC LIMIT 1"
+        ).fetchone()
+        self._head: int
+        self._link: bytes
+        self._at: float
+        self._head, self._link, self._at = _LAST(last or (0, START, -math.inf))
+
+    def head(self) -> int:
+        return self._head
+
+    def find(self, ids: Sequence[str]) -> dict[str, tuple[int, MemoryRecord]]:
+        return {id: pair for id in ids for pair in self._found("id = ?", id)}
+
+    def by_key(self, namespace: str, key: str) -> tuple[int, MemoryRecord] | None:
+        return next(self._found(HOLDS_KEY, namespace, key), None)
+
+    def key_range(
+        self, namespace: str, low: str, high: str, now: float, *, last: bool = False
+    ) -> list[tuple[int, MemoryRecord]]:
+        return list(self._found(key_range_sql(last=last), namespace, low, high, now))
+
+    def _found(
+        self, sql: str, *parameters: object, using: str = ""
+    ) -> Iterator[tuple[int, MemoryRecord]]:
+        found = self._connection.execute(
+            f"SELECT row, {self._auth.columns} FROM records {using} WHERE {sql}", parameters
+        ).fetchall()
+        return ((row, self._auth.to_record(values)) for row, *values in found)
+
+    def matching(
+        self, scope: Scope, where: Filter | None, states: Collection[State] = LIVE
+    ) -> list[tuple[int, MemoryRecord]]:
+        sql, parameters, exact, using = self._selection(scope, where, states)
+        found = self._found(f"{sql} ORDER BY ordinal", *parameters, using=using)
+        passes = matcher(where)
+        return [pair for pair in found if exact or passes(pair[1])]
+
+    def newest(self, scope: Scope, now: float) -> list[tuple[int, MemoryRecord]]:
+        sql, parameters, _, using = self._selection(scope, unexpired(None, now))
+        return list(self._found(f"{sql} ORDER BY ordinal DESC LIMIT 1", *parameters, using=using))
+
+    def added(self, namespace: str, since: int) -> list[Row]:
+        after = "row > ? AND namespace = ? AND state = 'live'"
+        return self._auth.read_rows(self._connection, after, since, namespace, using="NOT INDEXED")
+
+    def dimension(self, name: str, wanted: int) -> int:
+        stored = read_number(self._connection, f"dimension:{name}")
+        if stored == wanted:
+            return wanted
+        if stored is not None:
+            carried = self._connection.execute(
+                "SELECT 1 FROM named_vectors JOIN records USING (row) "
+                "WHERE named_vectors.name = ? AND state = 'live'",
+                (name,),
+            ).fetchone()
+            if carried:
+                return stored
+            self._drop(name)
+        self.set_setting(f"dimension:{name}", str(wanted))
+        return wanted
+
+    def _drop(self, name: str) -> None:
+        self._connection.execute("DELETE FROM named_vectors WHERE name = ?", (name,))
+
+    def insert(self, record: MemoryRecord, vectors: Mapping[str, Vector]) -> Row:
+        row = self._head + 1
+        try:
+            self._connection.execute(_RECORD, (*to_values(record), row, row, row))
+        except self._connection.IntegrityError as error:
+            raise ValidationError(self._explain_refusal([record])) from error
+        self._attach(row, vectors)
+        return Row(row, row, record, vectors)
+
+    def insert_all(
+        self, records: Sequence[MemoryRecord], vectors: Iterable[Mapping[str, Vector]], at: float
+    ) -> list[Row]:
+        rows = [
+            Row(row, row, record, own)
+            for row, (record, own) in enumerate(zip(records, vectors, strict=True), self._head + 1)
+        ]
+        columns = list(map(to_values, records))
+        for each, values in zip(rows, columns, strict=True):
+            values += (each.row, each.row, each.row)
+        try:
+            self._connection.executemany(_RECORD, columns)
+        except self._connection.IntegrityError as error:
+            raise ValidationError(self._explain_refusal(records)) from error
+        self._attach_all((each.row, each.vectors) for each in rows)
+        places = (
+            (each.row, at, "store", each.record.id, each.record.namespace, None, each.row)
+            for each in rows
+        )
+        self._append(at, places, entry_texts(columns), len(rows))
+        return rows
+
+    def retire_all(
+        self, found: Sequence[tuple[int, MemoryRecord]], state: State, at: float, action: str
+    ) -> None:
+        numbered = list(enumerate(found, self._head + 1))
+        self._connection.executemany(_STATE, [(state, at, seq, row) for seq, (row, _) in numbered])
+        places = (
+            (seq, at, action, record.id, record.namespace, row, row)
+            for seq, (row, record) in numbered
+        )
+        self._append(at, places, repeat(to_json({"state": state})), len(numbered))
+
+    def _explain_refusal(self, records: Sequence[MemoryRecord]) -> str:
+        """Return why the first of *records* with a known id was refused."""
+        found = self._connection.execute(
+            f"SELECT id, row, state FROM records WHERE id IN {LISTED}",
+            (Listed(record.id for record in records),),
+        )
+        known = {id: (row, state) for id, row, state in found.fetchall()}
+        for row, record in enumerate(records, self._head + 1):
+            held, state = known.setdefault(record.id, (row, "live"))
+            if held != row:
+                break
+        if state == "live":
+            return f"a record with id {record.id!r} exists already; use update"
+        return f"a record with id {record.id!r} exists already, but is {state}; use another id"
+
+    def _append(
+        self,
+        at: float,
+        places: Iterable[tuple[int, *tuple[object, ...]]],
+        texts: Iterable[str],
+        count: int,
+    ) -> None:
+        """Append *count* journal entries of the time *at*, from the first columns and texts."""
+        if count:
+            self._note_time(at)
+        salts, size = os.urandom(SALT_BYTES * count), SALT_BYTES
+        own = (salts[start : start + size] for start in range(0, len(salts), size))
+        self._connection.executemany(_ENTRY, map(self._chain, places, own, texts))
+
+    def patch(self, row: int, record: MemoryRecord) -> None:
+        self._connection.execute(_UPDATE, (row, self._head + 1, *to_values(record), row))
+
+    def replace(self, row: int, record: MemoryRecord, vectors: Mapping[str, Vector]) -> Row:
+        new = self._head + 1
+        ((ordinal,),) = self._connection.execute(
+            f"{_UPDATE} RETURNING ordinal", (new, new, *to_values(record), row)
+        ).fetchall()
+        attached = {**self._carry_vectors(row, new, vectors), **vectors}
+        self._attach(new, vectors)
+        return Row(new, ordinal, record, attached)
+
+    def _attach(self, row: int, vectors: Mapping[str, Vector]) -> None:
+        self._attach_all([(row, vectors)])
+
+    def _attach_all(self, given: Iterable[tuple[int, Mapping[str, Vector]]]) -> None:
+        """Give rows their vectors: a table at a time."""
+        expected: dict[str, int] = {}
+        embedded, named = [], []
+        for row, vectors in given:
+            for name, vector in vectors.items():
+                if name == EMBEDDED:
+                    embedded.append((row, to_blob(vector)))
+                    continue
+                if name not in expected:
+                    expected[name] = self.dimension(name, len(vector))
+                if len(vector) != expected[name]:
+                    raise DimensionError(expected[name], len(vector), name)
+                named.append((row, name, row, to_blob(vector)))
+        self._connection.executemany(_VECTOR, embedded)
+        if named:
+            self._connection.executemany(_NAMED_VECTOR, named)
+
+    def _carry_vectors(self, row: int, new: int, given: Collection[str]) -> dict[str, Vector]:
+        """Move the vectors not *given* again to the *new* row, and return the moved vectors.
+
+        Replaced vectors of the caller stay in the old row, for the past.
+        """
+        if EMBEDDED in given:
+            self._connection.execute("DELETE FROM vectors WHERE row = ?", (row,))
+        else:
+            self._connection.execute("UPDATE vectors SET row = ? WHERE row = ?", (new, row))
+        self._connection.execute(
+            f"UPDATE named_vectors SET row = ? WHERE row = ? AND name NOT IN {LISTED}",
+            (new, row, Listed(given)),
+        )
+        carried = self._connection.execute(
+            "SELECT '', vector FROM vectors WHERE row = ? UNION ALL "
+            "SELECT name, vector FROM named_vectors WHERE row = ?",
+            (new, new),
+        ).fetchall()
+        return {name: to_vector(blob) for name, blob in carried}
+
+    def erase(self, row: int, tombstone: MemoryRecord) -> frozenset[str]:
+        self.patch(row, tombstone)
+        self.set_setting(ERASED, str(self._head + 1))
+        return blank_record(self._connection, tombstone.id)
+
+    def embed(self, row: int, vector: Vector) -> None:
+        self._connection.execute("DELETE FROM vectors WHERE row = ?", (row,))
+        self._attach(row, {EMBEDDED: vector})
+
+    def stage(self, embedder: str, dimension: int, vectors: Mapping[int, Vector]) -> None:
+        target = f"{dimension} {embedder}"
+        if self.setting(STAGED) != target:
+            self._connection.execute("DELETE FROM vectors WHERE row < 0")
+            self.set_setting(STAGED, target)
+        rows = Listed(int(row) for row in vectors)
+        present = f"SELECT row FROM vectors WHERE row IN {LISTED} AND -row NOT IN {_STAGED_ROWS}"
+        for (row,) in self._connection.execute(present, (rows,)).fetchall():
+            self._attach(-row, {EMBEDDED: vectors[row]})
+
+    def unstaged(self, after: int, limit: int) -> list[tuple[int, MemoryRecord]]:
+        waiting = f"row > ? AND row IN (SELECT row FROM vectors) AND -row NOT IN {_STAGED_ROWS}"
+        return list(self._found(f"{waiting} ORDER BY row LIMIT ?", max(after, 0), limit))
+
+    def count_staged(self) -> tuple[int, int]:
+        staged, present = self._connection.execute(
+            "SELECT count(*) FILTER (WHERE row < 0 AND -row IN (SELECT row FROM records)), "
+            "count(*) FILTER (WHERE row > 0) FROM vectors"
+        ).fetchone()
+        return staged, present
+
+    def adopt_staged(self) -> frozenset[str]:
+        dimension, _, embedder = (self.setting(STAGED) or "").partition(" ")
+        self._connection.execute("DELETE FROM vectors WHERE row > 0")
+        self._connection.execute("UPDATE vectors SET row = -row WHERE row < 0")
+        self.set_setting("embedder", embedder)
+        self.set_setting(DIMENSION_SETTING, dimension)
+        self.set_setting(STAGED, "")
+        self.set_setting(ERASED, str(self._head + 1))  # late segments have the former vectors
+        return self.discard()
+
+    def discard(self) -> frozenset[str]:
+        self._connection.execute("DELETE FROM vectors WHERE row NOT IN (SELECT row FROM records)")
+        self._connection.execute(
+            "DELETE FROM named_vectors "
+            "WHERE row NOT IN (SELECT row FROM journal WHERE row IS NOT NULL) OR since > row"
+        )
+        found = self._connection.execute("DELETE FROM segments RETURNING namespace").fetchall()
+        return frozenset(namespace for (namespace,) in found if isinstance(namespace, str))
+
+    def touch(self, accesses: Mapping[str, tuple[int, float]]) -> list[int]:
+        found = self._connection.execute(_ACCESSED, (Listed(accesses),)).fetchall()
+        seq, left = self._head + 1, []
+        for row, ordinal, id, count, last in map(_COUNTED, found):
+            times, at = accesses[id]
+            left.append((row, ordinal, count + times, at if last is None else max(last, at)))
+        self._connection.executemany(
+            _TOUCH, [(count, last, seq, row) for row, _, count, last in left]
+        )
+        self._connection.executemany(
+            "INSERT INTO accesses VALUES (?, ?, ?, ?)",
+            [(ordinal, seq, count, last) for _, ordinal, count, last in left],
+        )
+        return [row for row, *_ in left]
+
+    def compact(self, until: int, at: float) -> Compacted:
+        self._drop_snapshots(until)
+        done = JournalCutter(self._connection, self._auth, until).run()
+        left = self._sign_compacted(done)
+        self.set_setting(CUT, done.cut.to_json())
+        self.set_setting(ERASED, str(self._head + 1))
+        self.journal("compact", at, None, None, None, {**done.cut.told(), "left": left})
+        return Compacted(done.entries, done.records, frozenset(done.namespaces))
+
+    def _drop_snapshots(self, before: int) -> None:
+        self._connection.execute("DELETE FROM snapshots WHERE seq < ?", (before,))
+
+    def _sign_compacted(self, done: CutJournal) -> int:
+        """Sign everything new; return the number of records left."""
+        return int(self._connection.execute("SELECT count(*) FROM records").fetchone()[0])
+
+    def linked(self, source: str, kind: str, target: str) -> bool:
+        found = self._connection.execute(
+            f"SELECT 1 FROM links WHERE {_LINKED}", (source, kind, target)
+        ).fetchone()
+        return found is not None
+
+    def link(self, source: str, kind: str, target: str, *, holds: bool) -> None:
+        ends, seq = (source, kind, target), self._head + 1
+        if holds:
+            self._connection.execute("INSERT INTO links VALUES (?, ?, ?, ?, NULL)", (*ends, seq))
+        else:
+            self._connection.execute(f"UPDATE links SET until = ? WHERE {_LINKED}", (seq, *ends))
+
+    def journal(
+        self,
+        action: str,
+        at: float,
+        record: MemoryRecord | None,
+        was: int | None,
+        row: int | None,
+        changes: Mapping[str, object] | None,
+    ) -> None:
+        salt = os.urandom(SALT_BYTES)
+        # By chance: a fixed step could always miss the records with most changes.
+        whole = action != "store" and row is not None and salt[0] < FULL_RECORDS_IN_256
+        if changes is not None and whole and record and record.state == "live":
+            changes = {**changes, FULL_RECORD: non_empty_fields(record)}
+        text = None if changes is None else to_json(changes)
+        self._note_time(at)
+        id, namespace = (record.id, record.namespace) if record else (None, None)
+        columns = (self._head + 1, at, action, id, namespace, was, row)
+        self._connection.execute(_ENTRY, self._chain(columns, salt, text))
+
+    def _note_time(self, at: float) -> None:
+        """Note the time of the next entry, and a step back of the clock."""
+        if at < self._at:
+            self._connection.execute("INSERT INTO clock_steps VALUES (?)", (self._head + 1,))
+        self._at = at
+
+    def _chain(
+        self, columns: tuple[int, *tuple[object, ...]], salt: bytes, text: str | None
+    ) -> tuple[object, ...]:
+        """Return all columns of the next entry, from now on the last; *columns* are the first."""
+        digested = digest(salt, text or "")
+        self._head, self._link = columns[0], chain_hash(self._link, columns, digested)
+        kept = (None, None) if text is None else (bytearray(salt), text)
+        return (*columns, bytearray(digested), bytearray(self._link), *kept)  # see ``to_blob``
+
+    def snapshot(self, name: str, at: float) -> None:
+        try:
+            self._connection.execute(
+                "INSERT INTO snapshots VALUES (?, ?, ?)", (name, self._head, at)
+            )
+        except self._connection.IntegrityError as error:
+            raise ValidationError(f"a snapshot {name!r} exists already") from error
+
+    def setting(self, name: str) -> str | None:
+        return read_setting(self._connection, name)
+
+    def set_setting(self, name: str, value: str) -> None:
+        self._connection.execute(_SET, (name, value))
