@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from typing import Final, Literal
 
-from ..errors import ValidationError
+from ..errors import MissingExtraError, ValidationError
 from ..model import fields
 from ..model.port import Backend
 from .anchors import Anchor, FileAnchor
@@ -49,6 +49,8 @@ def open_backend(
         scheme = path.partition("://")[0]
         if integrity_key is not None:
             raise ValidationError(f"an integrity_key needs an SQLite file, not {scheme}://")
+        if scheme in ("postgres", "postgresql"):
+            return _open_postgres(path, durability)
         return _find_backend(scheme)(path, durability)
     if anchor is not False and not isinstance(anchor, str | os.PathLike | Anchor | None):
         raise ValidationError(f"anchor must be a path or an Anchor, not {type(anchor).__name__}")
@@ -60,6 +62,16 @@ def open_backend(
         integrity_key=None if integrity_key is None else _checked_key(integrity_key),
         anchor=anchor,
     )
+
+
+def _open_postgres(url: str, durability: Literal["full", "normal"]) -> Backend:
+    try:
+        from .postgres import PostgresBackend
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] != "psycopg":
+            raise
+        raise MissingExtraError("psycopg[binary]>=3.2", "postgres") from error
+    return PostgresBackend(url, durability)
 
 
 def _find_backend(scheme: str) -> Callable[[str, str], Backend]:

@@ -99,6 +99,8 @@ class SQLInspection:
     *tell* hears of the entries and records checked. The methods are documented in ``Inspection``.
     """
 
+    _touches = _TOUCHES
+
     def __init__(
         self,
         connection: Connection,
@@ -296,7 +298,7 @@ class SQLInspection:
     def traces(self) -> Iterator[RecordTrace]:
         with (
             self._translated(),
-            closing(self._connection.execute(_TOUCHES)) as touches,
+            closing(self._connection.execute(self._touches)) as touches,
         ):
             cut = read_cut(self._connection).seq
             by_row = groupby(touches, key=itemgetter(0))

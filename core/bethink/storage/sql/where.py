@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 from ...model.filters import TEXT_FIELDS, All, Any_, Compare, Filter, Not, kind_of
@@ -48,14 +49,21 @@ _WITH_MARGIN: Final = {  # the signs say on which side of the operand a bound li
 _PLAIN_NAME: Final = re.compile("[A-Za-z0-9_ -]+")
 
 
-def selection(scope: Scope, where: Filter | None, states: Collection[State] = LIVE) -> Condition:
+def selection(
+    scope: Scope,
+    where: Filter | None,
+    states: Collection[State] = LIVE,
+    *,
+    inside_json: bool = True,
+) -> Condition:
     """Return the condition for the records in *scope* and *states* that pass *where*.
 
-    An index is named where SQLite would read a whole namespace.
+    An index is named where SQLite would read a whole namespace. Without *inside_json* all
+    comparisons inside JSON let every record through.
     """
     inside, parameters = scope_sql(scope)
     among = " OR ".join(f"state = '{state}'" for state in states)
-    passing = condition(where)
+    passing = condition(where, inside_json=inside_json)
     # The index of keys holds live records only, by namespace.
     usable = passing.using != _KEY_INDEX or (states == LIVE and isinstance(scope, str))
     return Condition(
@@ -66,26 +74,29 @@ def selection(scope: Scope, where: Filter | None, states: Collection[State] = LI
     )
 
 
-def condition(where: Filter | None, depth: int = _MAX_DEPTH) -> Condition:
+def condition(
+    where: Filter | None, depth: int = _MAX_DEPTH, *, inside_json: bool = True
+) -> Condition:
     """Compile *where*; a part that is too deep or too long for SQLite lets all through."""
+    inner = partial(condition, depth=depth - 1, inside_json=inside_json)
     match where:
         case None:
             return Condition()
         case _ if not depth:
             return _ANY
         case All(parts):
-            found = [condition(part, depth - 1) for part in parts]
+            found = list(map(inner, parts))
             using = next((part.using for part in found if part.using), "")
             return _join(found, " AND ", "TRUE", using)
         case Any_(parts):
-            return _join([condition(part, depth - 1) for part in parts], " OR ", "FALSE")
+            return _join(list(map(inner, parts)), " OR ", "FALSE")
         case Not(part):
-            inner = condition(part, depth - 1)
-            return Condition(f"NOT ({inner.sql})", inner.parameters) if inner.exact else _ANY
+            inside = inner(part)
+            return Condition(f"NOT ({inside.sql})", inside.parameters) if inside.exact else _ANY
         case Compare((column,), operator, operand) if column not in ("tags", "metadata", "value"):
             return _on_column(column, operator, operand)
         case Compare(path, operator, operand):
-            return _inside_json(path, operator, operand)
+            return _inside_json(path, operator, operand) if inside_json else _ANY
 
 
 def _join(parts: list[Condition], word: str, empty: str, using: str = "") -> Condition:

@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
-from typing import Final
+from typing import Any, Final
 
 from ...errors import DimensionError, ValidationError
 from ...model.arrays import Vector
@@ -92,6 +92,10 @@ class SQLWriter:
         last = self._connection.execute(
             "SELECT seq, link, at FROM journal ORDER BY seq DESC LIMIT 1"
         ).fetchone()
+        self._go_on_after(last)
+
+    def _go_on_after(self, last: Any) -> None:
+        """Continue after the last entry: position, link and time; None for an empty journal."""
         self._head: int
         self._link: bytes
         self._at: float

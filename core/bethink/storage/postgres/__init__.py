@@ -1,0 +1,150 @@
+"""A backend in a schema of a Postgres database, for stores that many machines share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import ClassVar, Final, Literal
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+import psycopg
+
+from ...errors import StorageError, ValidationError
+from ...model.progress import Tell
+from ..sql.authenticator import NO_AUTH
+from ..sql.backend import SQLBackend
+from ..sql.connection import Connection
+from ..sql.erasing import ERASED, SCRUBBED
+from ..sql.where import selection
+from ..sql.writer import SQLWriter
+from .connection import Connections, PostgresConnection
+from .dialect import TABLES
+from .inspection import PostgresInspection
+from .schema import LATEST, migrate
+
+__all__ = ["PostgresBackend"]
+
+_SCHEMA: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
+_DETAIL: Final = re.compile(r"Key \((\w+)\)=\((.*)\) already exists")
+
+
+class PostgresBackend(SQLBackend):
+    """Keep records, vectors and journal in the database at *url*.
+
+    The query of the URL may name the ``schema``, "bethink" by default, and ``pooler=transaction``
+    for a server behind a pooler of transactions. All else is for libpq. The methods are documented
+    in ``Backend``.
+    """
+
+    read_only = False
+    _selection = staticmethod(partial(selection, inside_json=False))
+    _SPELLED_ROWS: ClassVar[int] = 0
+    _OUTCOME: ClassVar[str] = "round(outcome::numeric, 1)::float8"
+    _DAY: ClassVar[str] = "floor(created_at / 86400 + 719163)::bigint"
+
+    def __init__(self, url: str, durability: Literal["full", "normal"] = "full") -> None:
+        address, own = _split(url)
+        schema = own.get("schema", "bethink")
+        if not _SCHEMA.fullmatch(schema):
+            raise ValidationError(f"the schema must be a plain name, not {schema!r}")
+        pooler = own.get("pooler")
+        if pooler not in (None, "transaction"):
+            raise ValidationError(f"pooler must be 'transaction', not {pooler!r}")
+        self.location = self._shown = _without_password(url)
+        self._server = Connections(
+            address, schema, self._shown, durability, pooled=pooler is not None
+        )
+        super().__init__(self._server, NO_AUTH)
+        with self._server.reading() as connection:
+            migrate(connection.raw, schema, self._shown)
+
+    @contextmanager
+    def write(self) -> Iterator[PostgresWriter]:
+        try:
+            with self._server.writing() as connection:
+                writer = PostgresWriter(connection)
+                yield writer
+                connection.end = writer.end()
+        except StorageError as error:
+            refused = error.__cause__
+            if isinstance(refused, psycopg.errors.UniqueViolation):
+                raise ValidationError(self._explain(refused)) from refused
+            raise
+
+    def _explain(self, refused: psycopg.errors.UniqueViolation) -> str:
+        """Return why a unique index refused a write."""
+        table = refused.diag.table_name
+        found = _DETAIL.search(refused.diag.message_detail or "")
+        value = found[2] if found else ""
+        if table == "snapshots":
+            return f"a snapshot {value!r} exists already"
+        record = self.get([value]).get(value)
+        if record is None or record.state == "live":
+            return f"a record with id {value!r} exists already; use update"
+        return f"a record with id {value!r} exists already, but is {record.state}; use another id"
+
+    def _size_and_version(self, connection: Connection) -> tuple[int, int]:
+        sizes = " + ".join(f"pg_total_relation_size('{{}}.{table}')" for table in TABLES)
+        schema = self._server.schema
+        ((size,),) = connection.execute(f"SELECT {sizes.replace('{}', schema)}").fetchall()
+        return size, LATEST
+
+    @contextmanager
+    def inspect(self, tell: Tell | None = None) -> Iterator[PostgresInspection]:
+        with self._server.long_read_transaction() as connection:
+            yield PostgresInspection(connection, self._shown, tell=tell)
+
+    def scrub(self) -> None:
+        erased = self.setting(ERASED)
+        if erased == self.setting(SCRUBBED):
+            return
+        with self._server.reading() as connection:
+            for table in TABLES:
+                connection.raw.execute(f"VACUUM {self._server.schema}.{table}")
+        with self.write() as writer:
+            writer.set_setting(SCRUBBED, str(erased))
+
+    def backup(self, target: str) -> None:
+        raise StorageError(self._shown, "a server is backed up with pg_dump; export() also works")
+
+
+class PostgresWriter(SQLWriter):
+    """Change records, vectors and journal inside one transaction of *connection*."""
+
+    _selection = staticmethod(partial(selection, inside_json=False))
+
+    def __init__(self, connection: PostgresConnection) -> None:
+        self._begun = connection
+        super().__init__(connection)
+
+    def _read_end(self) -> None:
+        self._go_on_after(self._begun.last)
+
+    def end(self) -> tuple[int, bytes]:
+        """Return position and link of the last entry."""
+        return self._head, self._link
+
+    def repair_indexes(self) -> bool:
+        return False
+
+    def empty_lost_entries(self) -> dict[int, str | None]:
+        return {}
+
+
+def _split(url: str) -> tuple[str, dict[str, str]]:
+    """Return the URL for libpq, and the parameters of our own."""
+    parts = urlsplit(url)
+    query = parse_qsl(parts.query, keep_blank_values=True)
+    own = {name: value for name, value in query if name in ("schema", "pooler")}
+    left = [(name, value) for name, value in query if name not in own]
+    return urlunsplit(parts._replace(query=urlencode(left))), own
+
+
+def _without_password(url: str) -> str:
+    parts = urlsplit(url)
+    user, at, hosts = parts.netloc.rpartition("@")
+    query = [(name, value) for name, value in parse_qsl(parts.query) if name != "password"]
+    shown = f"{user.partition(':')[0]}{at}{hosts}"
+    return urlunsplit(parts._replace(netloc=shown, query=urlencode(query)))

@@ -1,0 +1,304 @@
+"""The connections to a database: a writer and some readers, safe for threads and forks."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from io import BytesIO
+from typing import Any, Final, Literal
+
+import psycopg
+from psycopg import errors
+
+from ...errors import (
+    BethinkError,
+    CorruptStoreError,
+    StorageError,
+    StoreBusyError,
+    StoreClosedError,
+)
+from ..sql.connection import Cursor
+from .dialect import register_texts, to_parameters, to_postgres
+
+_MAX_READERS: Final = 4
+_LOCK_SECONDS: Final = 30
+_IDLE_SECONDS: Final = 10
+"""A process frozen inside a transaction loses the write lock after so long."""
+
+_APPLICATION_ID: Final = 0x62746E6B  # "btnk"
+_LAST: Final = "SELECT seq, link, at FROM {schema}.journal ORDER BY seq DESC LIMIT 1"
+_MOMENT: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_DOUBT_SECONDS: Final = 30
+_PAUSE_SECONDS: Final = 0.2
+_NOT_WRITTEN: Final = "the connection broke during the commit; nothing was written"
+_IN_DOUBT: Final = (
+    "the connection broke during the commit, and the server does not come back; whether the "
+    "write arrived, only the journal will tell"
+)
+
+
+class _Cursor(psycopg.Cursor[Any]):
+    @property
+    def rowcount(self) -> int:
+        """The number of changed rows, once the server has answered."""
+        if self.connection.info.pipeline_status:
+            with self.connection.pipeline():
+                pass  # the end of a pipeline inside waits for all answers
+        return super().rowcount
+
+
+class PostgresConnection:
+    """A connection that takes statements in SQLite's dialect."""
+
+    Error = psycopg.Error
+    IntegrityError = psycopg.IntegrityError
+    text_factory: Any = str  # texts of Postgres are always well-formed
+
+    def __init__(self, raw: psycopg.Connection[Any], schema: str) -> None:
+        self.raw = raw
+        self._schema = schema
+        self.last: Any = None
+        """Position, link and time of the last journal entry, as the write transaction begins."""
+        self.end: tuple[int, bytes] | None = None
+        """Position and link of the last journal entry, as the write transaction ends."""
+
+    def execute(self, sql: str, parameters: Any = (), /) -> Cursor:
+        """Run a statement."""
+        statement = to_postgres(sql, self._schema)
+        return self.raw.execute(statement, to_parameters(parameters), binary=True)
+
+    def executemany(self, sql: str, parameters: Iterable[Any], /) -> None:
+        """Run a statement once for each of *parameters*."""
+        with self.raw.cursor() as cursor:
+            cursor.executemany(
+                to_postgres(sql, self._schema), [to_parameters(each) for each in parameters]
+            )
+
+    def blobopen(self, table: str, column: str, row: int, /, *, readonly: bool) -> BytesIO:
+        """Return the bytes of a value."""
+        found = self.execute(f"SELECT {column} FROM {table} WHERE number = ?", (row,)).fetchone()
+        return BytesIO(found[0])
+
+
+class Connections:
+    """Open, lock and close the connections to the database at *url*.
+
+    *shown* is the address without a password.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        schema: str,
+        shown: str,
+        durability: Literal["full", "normal"],
+        *,
+        pooled: bool = False,
+    ) -> None:
+        self._url = url
+        self.schema = f'"{schema}"'
+        self._shown = shown
+        self._pooled = pooled
+        commit = "SET LOCAL synchronous_commit = off; " if durability == "normal" else ""
+        self._begin = (
+            f"BEGIN; SET LOCAL lock_timeout = '{_LOCK_SECONDS}s'; "
+            f"SET LOCAL idle_in_transaction_session_timeout = '{_IDLE_SECONDS}s'; {commit}"
+            f"SELECT pg_advisory_xact_lock({_APPLICATION_ID}, "
+            f"'{self.schema}.journal'::regclass::oid::int); "
+            f"{_LAST.format(schema=self.schema)}"
+        )
+        self._closed = False
+        self._create_locks()
+        self._idle: list[PostgresConnection] = []
+        self._writer: PostgresConnection | None = None
+
+    def _create_locks(self) -> None:
+        self._write_lock = threading.RLock()
+        self._readers = threading.BoundedSemaphore(_MAX_READERS)
+
+    def connect(self) -> PostgresConnection:
+        """Open a connection."""
+        raw = psycopg.connect(
+            self._url,
+            autocommit=True,
+            cursor_factory=_Cursor,
+            prepare_threshold=None if self._pooled else 5,
+        )
+        register_texts(raw.adapters)
+        return PostgresConnection(raw, self.schema)
+
+    @contextmanager
+    def translated(self) -> Iterator[None]:
+        """Raise the store's errors in place of psycopg's."""
+        try:
+            yield
+        except psycopg.Error as error:
+            raise _translate(self._shown, error) from error
+        except CorruptStoreError as error:
+            if error.path is not None:
+                raise
+            raise type(error)(self._shown, error.reason) from error
+
+    @contextmanager
+    def writing(self) -> Iterator[PostgresConnection]:
+        """Hold the write transaction: committed at the end of the body, or undone on an exception.
+
+        Statements without a result travel together with the next statement that has a result.
+        """
+        with self.translated(), self._write_lock:
+            connection = self._begin_writing()
+            raw = connection.raw
+            try:
+                with raw.pipeline():
+                    yield connection
+                    raw.execute("COMMIT")
+            except BaseException as error:
+                if raw.closed and connection.end and isinstance(error, psycopg.OperationalError):
+                    self._drop_writer()
+                    if self._is_committed(*connection.end):
+                        return
+                    raise StorageError(self._shown, _NOT_WRITTEN) from error
+                self._undo(connection)
+                raise
+
+    def _is_committed(self, seq: int, link: bytes) -> bool:
+        """Return whether the last commit arrived, asked over a new connection.
+
+        The link covers the entry's random salt, so no other entry has the same link.
+        """
+        deadline = time.monotonic() + _DOUBT_SECONDS
+        while True:
+            try:
+                with self.connect().raw as fresh:
+                    told = f"SELECT 1 FROM {self.schema}.journal WHERE seq = %s AND link = %s"
+                    return fresh.execute(told, (seq, link)).fetchone() is not None
+            except psycopg.OperationalError as error:
+                if time.monotonic() > deadline:
+                    raise StorageError(self._shown, _IN_DOUBT) from error
+                time.sleep(_PAUSE_SECONDS)
+
+    def _begin_writing(self) -> PostgresConnection:
+        """Take the write lock, over a new connection if the last broke meanwhile."""
+        if self._closed:
+            raise StoreClosedError
+        for is_last in (self._writer is None, True):
+            self._writer = connection = self._writer or self.connect()
+            try:
+                cursor = connection.raw.execute(self._begin, prepare=False)
+                while cursor.nextset():
+                    pass
+                connection.last, connection.end = cursor.fetchone(), None
+            except psycopg.OperationalError:
+                self._drop_writer()
+                if is_last:
+                    raise
+            except BaseException:
+                self._drop_writer()
+                raise
+            else:
+                return connection
+        raise AssertionError  # pragma: no cover
+
+    def _undo(self, connection: PostgresConnection) -> None:
+        try:
+            connection.raw.execute("ROLLBACK")
+        except psycopg.Error:
+            self._drop_writer()
+
+    def _drop_writer(self) -> None:
+        if self._writer is not None:
+            with suppress(psycopg.Error):
+                self._writer.raw.close()
+        self._writer = None
+
+    @contextmanager
+    def reading(self) -> Iterator[PostgresConnection]:
+        """Hold a connection for single statements."""
+        with self.translated(), self._reader() as connection:
+            yield connection
+
+    @contextmanager
+    def _reader(self) -> Iterator[PostgresConnection]:
+        with self._readers:
+            if self._closed:
+                raise StoreClosedError
+            try:
+                connection = self._idle.pop()
+            except IndexError:
+                connection = self.connect()
+            try:
+                yield connection
+            finally:
+                if connection.raw.closed:
+                    self._idle.clear()  # the server was gone for all connections
+                else:
+                    self._idle.append(connection)
+
+    def rows(self, sql: str, *parameters: object) -> list[Any]:
+        """Return all rows of a single statement."""
+        with self.reading() as connection:
+            return connection.execute(sql, parameters).fetchall()
+
+    @contextmanager
+    def read_transaction(self) -> Iterator[PostgresConnection]:
+        """Hold a connection for several statements that see the same state."""
+        with self.reading() as connection, _moment(connection):
+            yield connection
+
+    aside = read_transaction
+
+    @contextmanager
+    def long_read_transaction(self) -> Iterator[PostgresConnection]:
+        """Hold a state for long, through a new connection."""
+        with self.translated():
+            if self._closed:
+                raise StoreClosedError
+            connection = self.connect()
+            with connection.raw, _moment(connection):
+                yield connection
+
+    def sleep(self) -> None:
+        """Finish current work, close the connections and hold still until ``resume``."""
+        self._write_lock.acquire()
+        for _ in range(_MAX_READERS):
+            self._readers.acquire()
+        self._close_all()
+
+    def resume(self, *, in_child: bool) -> None:
+        """Continue after ``sleep``; a child creates new locks."""
+        if in_child:
+            self._create_locks()
+            return
+        self._readers.release(_MAX_READERS)
+        self._write_lock.release()
+
+    def close(self) -> None:
+        """Close all connections; a second call does nothing."""
+        with self._write_lock:
+            self._closed = True
+            self._close_all()
+
+    def _close_all(self) -> None:
+        self._drop_writer()
+        while self._idle:
+            self._idle.pop().raw.close()
+
+
+@contextmanager
+def _moment(connection: PostgresConnection) -> Iterator[None]:
+    """Let the statements of the body see one state."""
+    connection.raw.execute(_MOMENT)
+    try:
+        yield
+    finally:
+        if not connection.raw.closed:
+            connection.raw.execute("ROLLBACK")
+
+
+def _translate(shown: str, error: psycopg.Error) -> BethinkError:
+    reason = (error.diag.message_primary or str(error)).strip()
+    if isinstance(error, (errors.LockNotAvailable, errors.DeadlockDetected)):
+        return StoreBusyError(shown)
+    return StorageError(shown, reason)

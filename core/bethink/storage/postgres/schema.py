@@ -1,0 +1,49 @@
+"""The tables in a schema of a Postgres database: versions, and the migrations between versions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+from psycopg import Connection
+
+from ...errors import NotABethinkFileError, SchemaTooNewError
+
+VERSION_1: Final = Path(__file__).with_name("version_1.sql").read_text(encoding="utf-8")
+"""The tables of the first version; columns are explained in SQLite's ``version_1.sql``."""
+
+MIGRATIONS: Final = (VERSION_1,)
+LATEST: Final = len(MIGRATIONS)
+
+
+def version_of(connection: Connection[Any], schema: str, shown: str) -> int:
+    """Return the version of the tables, 0 for none; refuse the tables of other programs."""
+    found = connection.execute(
+        "SELECT to_regclass(%s), EXISTS (SELECT 1 FROM pg_tables WHERE schemaname = %s)",
+        (f'"{schema}".bethink', schema),
+    ).fetchone()
+    own, taken = found or (None, False)
+    if own is None:
+        if taken and schema != "public":
+            reason = f"the schema {schema!r} has tables of another program; add ?schema=NAME"
+            raise NotABethinkFileError(shown, reason)
+        return 0
+    row = connection.execute(f'SELECT version FROM "{schema}".bethink').fetchone()
+    version = int(row[0]) if row else 0
+    if version > LATEST:
+        raise SchemaTooNewError(version, LATEST, shown)
+    return version
+
+
+def migrate(connection: Connection[Any], schema: str, shown: str) -> None:
+    """Bring the tables to the latest version in one transaction."""
+    if version_of(connection, schema, shown) == LATEST:
+        return
+    with connection.transaction():
+        # Processes that open a new store at the same time wait here.
+        connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (schema,))
+        version = version_of(connection, schema, shown)
+        connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
+        for step in MIGRATIONS[version:]:
+            connection.execute(step.replace("{schema}", f'"{schema}"'))
+        connection.execute(f'UPDATE "{schema}".bethink SET version = %s', (LATEST,))
