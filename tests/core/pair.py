@@ -47,7 +47,7 @@ ASKED = (
 class Pair:
     """A file that two stores have open, and the model of what is in it."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path | str) -> None:
         self.path, self.now, self.ids, self.numbers = path, START, [FIRST], count(1)
         self.next = self.fresh()
         self.contradictions: dict[int, list[tuple[str, str, str, float]]] = {}

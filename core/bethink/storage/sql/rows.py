@@ -304,7 +304,11 @@ def read_setting(connection: Connection, name: str) -> str | None:
 
 def read_number(connection: Connection, name: str) -> int | None:
     """Return a setting that is a number."""
-    noted = read_setting(connection, name)
+    return to_number(name, read_setting(connection, name))
+
+
+def to_number(name: str, noted: str | None) -> int | None:
+    """Return the setting *name* as a number."""
     try:
         return None if noted is None else int(noted)
     except ValueError as error:

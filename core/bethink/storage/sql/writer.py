@@ -38,9 +38,9 @@ from .rows import (
     RowTypes,
     entry_texts,
     key_range_sql,
-    read_number,
     read_setting,
     to_blob,
+    to_number,
     to_values,
     to_vector,
 )
@@ -140,7 +140,8 @@ class SQLWriter:
         return self._auth.read_rows(self._connection, after, since, namespace, using="NOT INDEXED")
 
     def dimension(self, name: str, wanted: int) -> int:
-        stored = read_number(self._connection, f"dimension:{name}")
+        noted = f"dimension:{name}"
+        stored = to_number(noted, self.setting(noted))
         if stored == wanted:
             return wanted
         if stored is not None:
@@ -152,7 +153,7 @@ class SQLWriter:
             if carried:
                 return stored
             self._drop(name)
-        self.set_setting(f"dimension:{name}", str(wanted))
+        self.set_setting(noted, str(wanted))
         return wanted
 
     def _drop(self, name: str) -> None:
