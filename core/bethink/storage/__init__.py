@@ -70,7 +70,7 @@ def _open_postgres(url: str, durability: Literal["full", "normal"]) -> Backend:
     except ImportError as error:
         if (error.name or "").partition(".")[0] != "psycopg":
             raise
-        raise MissingExtraError("psycopg[binary]>=3.2", "postgres") from error
+        raise MissingExtraError("psycopg[binary]>=3.2.1", "postgres") from error
     return PostgresBackend(url, durability)
 
 

@@ -207,11 +207,11 @@ class Connections:
             self._writer = connection = self._writer or self.connect()
             try:
                 cursor = connection.raw.execute(self._begin, prepare=False)
-                *_, facts, last = [
-                    each.fetchall() if each.description else [] for each in cursor.results()
-                ]
-                connection.facts = dict(facts)
-                connection.last, connection.end = last[0] if last else None, None
+                while not cursor.description or cursor.description[0].name != "name":
+                    cursor.nextset()
+                connection.facts = dict(cursor.fetchall())
+                cursor.nextset()
+                connection.last, connection.end = cursor.fetchone(), None
             except psycopg.OperationalError:
                 self._drop_writer()
                 if is_last:
