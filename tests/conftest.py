@@ -13,7 +13,11 @@ from bethink import MemoryStore
 
 # The frameworks' own tests run from copies of this folder; see tox.ini.
 collect_ignore = ["upstream"]
-NEEDED = {"adapters/redis": "redis", "adapters/web": "playwright"}
+NEEDED = {
+    "adapters/redis": "redis",
+    "adapters/web": "playwright",
+    "core/storage/postgres": "psycopg",
+}
 collect_ignore += [folder for folder, module in NEEDED.items() if find_spec(module) is None]
 
 FRAMEWORKS = ("numpy", "langchain-core", "langgraph", "crewai", "autogen-agentchat")

@@ -68,9 +68,9 @@ REDIS = f"""
 """
 POSTGRES = f"""
     import atexit, os, sys
-    sys.path.insert(0, {str(ROOT / "tests" / "core" / "storage")!r})
-    import postgres_server
-    os.environ["DATABASE_URL"] = postgres_server.shared_url()
+    sys.path.insert(0, {str(ROOT / "tests" / "core" / "storage" / "postgres")!r})
+    import server
+    os.environ["DATABASE_URL"] = server.shared_url()
 """
 # What a reader has and the pages below docs do not show: an export, a model, agents with tasks.
 GIVEN = {

@@ -80,6 +80,7 @@ class PostgresConnection:
         except psycopg.OperationalError:
             if self.in_transaction or not self.raw.closed:
                 raise
+        self.raw.close()
         self.raw = self._connect()
         return self.raw.execute(statement, given, binary=True)
 
@@ -253,9 +254,7 @@ class Connections:
             try:
                 yield connection
             finally:
-                if connection.raw.closed:
-                    self._idle.clear()  # the server was gone for all connections
-                else:
+                if not connection.raw.closed:
                     self._idle.append(connection)
 
     def rows(self, sql: str, *parameters: object) -> list[Any]:

