@@ -1,11 +1,15 @@
-"""The commands that care for the file: verify, repair."""
+"""The commands that care for the file: verify, repair, compact."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from . import output
-from .command import Command, Context, Reply
+from .arguments import YES, arguments, days_of, moment_of
+from .command import Command, Context, Failure, Reply, argument
+
+if TYPE_CHECKING:
+    from bethink import Compaction, MemoryStore
 
 
 def verify(context: Context) -> Reply:
@@ -22,6 +26,41 @@ def repair(context: Context) -> Reply:
     return Reply(done.to_dict() | {"ok": done.ok}, lines or ["no problems"], 0 if done.ok else 1)
 
 
+def compact(context: Context) -> Reply:
+    """Remove the history before a moment, for good."""
+    from ..surface.verbs import copied
+
+    given = context.given
+    if (given.before is None) == (given.keep is None):
+        raise Failure("give either --before or --keep", 2)
+    if given.dry_run or not given.yes:
+        with copied(context.store) as trial:
+            done = _compact(context, trial)
+        lines = _compacted(done, "would remove")
+        if given.dry_run:
+            return Reply(done.to_dict() | {"dry_run": True}, lines)
+        context.confirm(done.entries, "remove", lines, ("journal entry", "journal entries"))
+    done = _compact(context, context.store)
+    return Reply(done.to_dict(), _compacted(done, "removed"))
+
+
+def _compact(context: Context, store: MemoryStore) -> Compaction:
+    given = context.given
+    return store.compact(
+        before=None if given.before is None else moment_of(given.before),
+        keep=None if given.keep is None else days_of(given.keep),
+        progress=output.bar("cut"),
+    )
+
+
+def _compacted(done: Compaction, verb: str) -> list[str]:
+    return [
+        f"{verb} {done.entries:,} journal entries and {done.records:,} ended memories, "
+        f"{done.freed:,} bytes",
+        f"history begins after entry {done.cut:,}",
+    ]
+
+
 COMMANDS: Final = (
     Command(
         "verify",
@@ -35,5 +74,16 @@ COMMANDS: Final = (
         "mend the damage of a file",
         repair,
         example="bethink repair",
+    ),
+    Command(
+        "compact",
+        "remove old history for good, and shrink the file",
+        compact,
+        arguments(
+            argument("--before", metavar="WHEN", help="a time, age (90d), snapshot, or #entry"),
+            argument("--keep", metavar="SPAN", help="how much history stays, such as 90d"),
+            YES,
+        ),
+        example="bethink compact --keep 90d --dry-run",
     ),
 )

@@ -146,14 +146,21 @@ class Context:
             return Path(file).expanduser().read_text(encoding="utf-8")
         return source
 
-    def confirm(self, count: int, action: str, preview: Iterable[str] = ()) -> None:
+    def confirm(
+        self,
+        count: int,
+        action: str,
+        preview: Iterable[str] = (),
+        of: tuple[str, str] = ("memory", "memories"),
+    ) -> None:
         """Show the *preview* and ask before *action* changes *count* memories; ``--yes`` answers.
 
+        *of* names one and several of the things counted.
         Raise ``Failure`` without a terminal to ask on, or for any answer but yes.
         """
         if self.given.yes or not count:
             return
-        what = f"{action} {count} {'memory' if count == 1 else 'memories'}"
+        what = f"{action} {count} {of[count != 1]}"
         if not sys.stdin.isatty():
             raise Failure(f"this would {what}; add --yes to do so, --dry-run to look", 2)
         for line in preview:
