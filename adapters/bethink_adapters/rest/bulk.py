@@ -15,9 +15,9 @@ from bethink.adapting import update_all
 
 from ..surface.verbs import copied
 from . import results
-from .caller import STATES, Caller, Client
+from .caller import STATES, Caller, Client, moment
 from .filters import plain
-from .models import ManyBody, TagsBody, TidyBody
+from .models import CompactBody, ManyBody, TagsBody, TidyBody
 from .problems import Problem, state_conflicts
 from .replies import Json
 from .routing import router, told
@@ -94,6 +94,21 @@ def tidy(caller: Client, body: TidyBody) -> Response:
             "confirm": token if body.dry_run else None,
         }
     )
+
+
+@routes.post("/compact", responses=told(results.Compacted))
+def compact(caller: Client, body: CompactBody) -> Response:
+    """Remove the history before a moment from the file, for good."""
+    store = caller.whole()
+    options: dict[str, Any] = {"before": moment(store, body.before), "keep": body.keep}
+    with copied(store) as trial:
+        done = trial.compact(**options)
+    token = _confirmation("compact", [str(done.cut), str(done.entries)])
+    if not body.dry_run:
+        _check(body.confirm, token)
+        done = store.compact(**options)
+    confirm = token if body.dry_run else None
+    return Json(done.to_dict() | {"dry_run": body.dry_run, "confirm": confirm})
 
 
 def _change(caller: Caller, body: ManyBody, verb: str, states: tuple[Any, ...]) -> Response:

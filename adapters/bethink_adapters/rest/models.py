@@ -186,6 +186,15 @@ class TidyBody(Body):
     confirm: Annotated[str, Field(max_length=200)] | None = None
 
 
+class CompactBody(Body):
+    """The history to remove: *before* a moment, or all but the last *keep* days."""
+
+    before: Moment | None = None
+    keep: Annotated[float, Field(ge=0, le=1e6)] | None = None
+    dry_run: bool = True
+    confirm: Annotated[str, Field(max_length=200)] | None = None
+
+
 Judgement = Literal["worked", "failed", "partial", "useful", "useless"]
 
 

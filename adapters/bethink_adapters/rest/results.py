@@ -138,6 +138,18 @@ class Tidied(BaseModel):
     confirm: str | None = None
 
 
+class Compacted(BaseModel):
+    """The first journal entry that stays with its time, what was removed, and the bytes freed."""
+
+    cut: int
+    at: float
+    entries: int
+    records: int
+    freed: int
+    dry_run: bool
+    confirm: str | None = None
+
+
 class Counts(BaseModel):
     """Live memories by namespace."""
 

@@ -10,6 +10,7 @@ type Call = T.CallOptions;
 type IfMatch = Call & { /** The `etag` of the version to change. */ ifMatch?: string | undefined };
 type Bulk = Record<`/v1/${"forget" | "restore" | "archive" | "unarchive" | "erase" | "tags"}`, "Affected"> & {
   "/v1/tidy": "Tidied";
+  "/v1/compact": "Compacted";
 };
 
 /** A memory behind `bethink serve`; the verbs are those of Python's `MemoryStore`. */
@@ -82,6 +83,11 @@ export class Bethink extends Reader {
   /** Forget expired and unused memories, and let outcomes of unused memories drift to 0. */
   async tidy(options: T.TidyOptions = {}): Promise<T.Tidied> {
     return this.#confirmed("/v1/tidy", options);
+  }
+
+  /** Remove the history before a moment from the file, for good. */
+  async compact(options: T.CompactOptions): Promise<T.Compacted> {
+    return this.#confirmed("/v1/compact", options);
   }
 
   /** Bring a forgotten memory back; return the number of memories. */
@@ -208,7 +214,7 @@ export class Bethink extends Reader {
   async #confirmed<Path extends keyof Bulk>(path: Path, options: Call & T.DryRun) {
     const { signal, dryRun = false, ...which } = options;
     const ask = async (more: object) => {
-      const body = wired<T.Schemas["TagsBody"] & T.Schemas["TidyBody"]>({ ...which, ...more });
+      const body = wired<T.Schemas["TagsBody"] & T.Schemas["TidyBody"] & T.Schemas["CompactBody"]>({ ...which, ...more });
       return (await value(this.http.POST(path as "/v1/forget", { body, signal }))) as Named<T.Schemas[Bulk[Path]]>;
     };
     const counted = await ask({ dryRun: true });

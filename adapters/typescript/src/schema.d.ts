@@ -588,6 +588,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/compact": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Compact
+         * @description Remove the history before a moment from the file, for good.
+         */
+        post: operations["compact"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/memories/{id}/history": {
         parameters: {
             query?: never;
@@ -1286,6 +1306,43 @@ export interface components {
         Changed: {
             /** Changed */
             changed: boolean;
+        };
+        /**
+         * CompactBody
+         * @description The history to remove: *before* a moment, or all but the last *keep* days.
+         */
+        CompactBody: {
+            /** Before */
+            before?: string | null;
+            /** Keep */
+            keep?: number | null;
+            /**
+             * Dry Run
+             * @default true
+             */
+            dry_run?: boolean;
+            /** Confirm */
+            confirm?: string | null;
+        };
+        /**
+         * Compacted
+         * @description The first journal entry that stays with its time, what was removed, and the bytes freed.
+         */
+        Compacted: {
+            /** Cut */
+            cut: number;
+            /** At */
+            at: number;
+            /** Entries */
+            entries: number;
+            /** Records */
+            records: number;
+            /** Freed */
+            freed: number;
+            /** Dry Run */
+            dry_run: boolean;
+            /** Confirm */
+            confirm: string | null;
         };
         /**
          * Condition
@@ -4572,6 +4629,58 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Tidied"];
+                };
+            };
+            /** @description Bad Request */
+            400: components["responses"]["Problem"];
+            /** @description Unauthorized */
+            401: components["responses"]["Problem"];
+            /** @description Forbidden */
+            403: components["responses"]["Problem"];
+            /** @description Not Found */
+            404: components["responses"]["Problem"];
+            /** @description Method Not Allowed */
+            405: components["responses"]["Problem"];
+            /** @description Conflict */
+            409: components["responses"]["Problem"];
+            /** @description Precondition Failed */
+            412: components["responses"]["Problem"];
+            /** @description Request Entity Too Large */
+            413: components["responses"]["Problem"];
+            /** @description Unsupported Media Type */
+            415: components["responses"]["Problem"];
+            /** @description Unprocessable Entity */
+            422: components["responses"]["Problem"];
+            /** @description Too Many Requests */
+            429: components["responses"]["Problem"];
+            /** @description Internal Server Error */
+            500: components["responses"]["Problem"];
+            /** @description Bad Gateway */
+            502: components["responses"]["Problem"];
+            /** @description Service Unavailable */
+            503: components["responses"]["Problem"];
+        };
+    };
+    compact: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CompactBody"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Compacted"];
                 };
             };
             /** @description Bad Request */

@@ -32,6 +32,7 @@ export type Repair = Value<"Repair">;
 export type Merged = Value<"Merged">;
 export type Page = Value<"Page">;
 export type Tidied = Value<"Tidied">;
+export type Compacted = Value<"Compacted">;
 export type Outcome = Schemas["OutcomeBody"]["outcome"];
 export type Tasks = Value<"Tasks">;
 export type Task = Value<"TaskFacts">;
@@ -146,6 +147,13 @@ export interface TidyOptions extends CallOptions, DryRun {
   retention?: number;
   /** or weaker than this strength. */
   floor?: number;
+}
+/** Give one of both. */
+export interface CompactOptions extends CallOptions, DryRun {
+  /** History before this moment goes: a time, "#12" for a journal entry, or a snapshot. */
+  before?: string;
+  /** So many days of history stay. */
+  keep?: number;
 }
 export interface EventOptions extends CallOptions {
   /** The journal entry to start after; without: from now on. */

@@ -236,6 +236,8 @@ test("the whole file is counted, checked and tidied", async () => {
   assert.deepEqual(await client.repair(), { mended: [], left: [] });
   const { confirm, ...counted } = await client.tidy({ dryRun: true });
   assert.deepEqual([typeof confirm, counted], ["string", { expired: 0, drifted: 0, dryRun: true }]);
+  const compacted = await client.compact({ keep: 10_000 });
+  assert.deepEqual([compacted.entries, compacted.dryRun], [0, false]);
   assert.deepEqual(await client.tidy(), { expired: 0, drifted: 0, dryRun: false, confirm: null });
 });
 

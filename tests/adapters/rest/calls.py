@@ -35,6 +35,7 @@ CALLS: Final[dict[str, Call]] = {
     "clear_thread": Call(_PLACE),
     "conflicts": Call(_PLACE),
     "conflicts_as_lines": Call(_PLACE),
+    "compact": Call(body={"keep": 1}),
     "consolidate": Call(body=_SCOPE),
     "context": Call(_PLACE),
     "count_memories": Call(_PLACE),

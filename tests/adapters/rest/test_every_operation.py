@@ -18,9 +18,9 @@ pytestmark = pytest.mark.usefixtures("desk")
 READING = {"get_memories", "pack", "recall", "similar", "verify", "why"}
 """Operations that only read, by POST."""
 WHOLE = {
-    "get_task", "import", "link_task", "list_hosts", "list_task_memories", "list_tasks", "merge",
-    "metrics", "repair", "stats", "sync_tasks", "take_snapshot", "tasks_as_lines", "tidy",
-    "unlink_task", "verify",
+    "compact", "get_task", "import", "link_task", "list_hosts", "list_task_memories",
+    "list_tasks", "merge", "metrics", "repair", "stats", "sync_tasks", "take_snapshot",
+    "tasks_as_lines", "tidy", "unlink_task", "verify",
 }  # fmt: skip
 """Operations that no token bound to namespaces may call."""
 

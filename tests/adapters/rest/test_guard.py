@@ -124,6 +124,7 @@ def test_bound_token_sees_its_namespaces_alone(client: Client, store: MemoryStor
         ("POST", "verify"),
         ("POST", "repair"),
         ("POST", "tidy"),
+        ("POST", "compact"),
         ("POST", "snapshots"),
         ("POST", "import"),
         ("POST", "merge"),

@@ -175,6 +175,21 @@ def test_tidy_forgets_what_has_expired(client: Client, store: MemoryStore) -> No
     assert http.post("/v1/tidy", json={"retention": 1}).json()["expired"] == 0
 
 
+def test_history_is_compacted_after_a_dry_run(client: Client, store: MemoryStore) -> None:
+    http = client()
+    for number in range(4):
+        store.store(f"The port is {number}", key="port")
+    assert http.post("/v1/compact", json={}).status_code == 422
+    assert http.post("/v1/compact", json={"before": "#3", "keep": 1}).status_code == 422
+    told = http.post("/v1/compact", json={"before": "#3"}).json()
+    assert (told["cut"], told["dry_run"], len(store.log())) == (3, True, 7)
+    sure = {"before": "#3", "dry_run": False}
+    assert http.post("/v1/compact", json=sure).status_code == 409
+    done = http.post("/v1/compact", json=sure | {"confirm": told["confirm"]}).json()
+    assert (done["entries"], done["records"]) == (told["entries"], told["records"])
+    assert [each.action for each in store.log()][-1] == "base"
+
+
 def test_past_is_told_and_undone(client: Client, store: MemoryStore) -> None:
     http = client()
     record = store.store("The port is 80", key="port", vectors={"v": [1.0, 2.0]})
