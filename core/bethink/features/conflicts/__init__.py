@@ -41,8 +41,9 @@ class ConflictVerbs(Memories):
 
         With a *query* the pairs are among the *k* most relevant memories, else in the whole scope.
         "likely" conflicts come before "possible" conflicts, then by falling similarity. Each memory
-        is compared with the 32 memories of the namespace that share the rarest words. *as_of*, a
-        moment as in ``as_of``, returns the conflicts of the moment.
+        is compared with the 32 memories of the namespace that share the rarest words. A *limit*
+        ends the comparisons early. *as_of*, a moment as in ``as_of``, returns the conflicts of
+        the moment.
         """
         tier, most = fields.one_of("min_tier", min_tier, TIERS), fields.limit("limit", limit)
         k, engine = fields.integer("k", k, 0), self._engine_at(as_of)
@@ -78,39 +79,48 @@ def find_conflicts(
 ) -> list[Conflict]:
     """Return the conflicts among *records*: likely conflicts first, then by similarity.
 
-    Records of different namespaces never conflict.
+    Records of different namespaces never conflict. Pairs are judged by falling similarity, so that
+    a *limit* ends the work as soon as so many conflicts are likely.
     """
+    from ..duplicates import similarities
     from ..statements import parse_record
 
     spaces: defaultdict[str, list[ParsedRecord]] = defaultdict(list)
     for record in records:
         if record.content:
             spaces[record.namespace].append(parse_record(record))
-    wanted = TIERS[: TIERS.index(min_tier) + 1]
-    found = [each for space in spaces.values() for each in _within(space) if each.tier in wanted]
-    return sorted(_with_similarity(engine, found), key=_order)[:limit]
+    pairs = [pair for space in spaces.values() for pair in _promising(space)]
+    alike = similarities(engine, [(one.record.id, other.record.id) for one, other in pairs])
+    found: list[Conflict] = []
+    last, likely = 0.0, 0
+    for similarity, place in sorted(zip(alike, range(len(pairs)), strict=True), reverse=True):
+        if limit is not None and likely >= limit and similarity < last:
+            break  # pairs of equal similarity are ordered by id
+        conflict = _conflict(*pairs[place], similarity)
+        if conflict is not None and (conflict.tier == "likely" or min_tier == "possible"):
+            found.append(conflict)
+            likely += conflict.tier == "likely"
+            last = similarity
+    return sorted(found, key=_order)[:limit]
 
 
-def _within(parsed_records: Sequence[ParsedRecord]) -> Iterator[Conflict]:
-    from ..statements import find_conflict, promising_pairs
+def _promising(space: Sequence[ParsedRecord]) -> Iterator[tuple[ParsedRecord, ParsedRecord]]:
+    """Yield the pairs of records of a namespace that may conflict."""
+    from ..statements import promising_pairs
     from .candidates import candidate_pairs
 
-    features = [parsed.features for parsed in parsed_records]
-    for one, other in promising_pairs(features, candidate_pairs(parsed_records)):
-        if (found := find_conflict(parsed_records[one], parsed_records[other])) is not None:
-            yield found
+    features = [parsed.features for parsed in space]
+    for one, other in promising_pairs(features, candidate_pairs(space)):
+        yield space[one], space[other]
 
 
-def _with_similarity(engine: Engine, found: Sequence[Conflict]) -> list[Conflict]:
-    """Return the conflicts with the cosines of the vectors, 0 without vectors."""
-    from ..duplicates import similarities
-    from ..statements import Conflict
+def _conflict(one: ParsedRecord, other: ParsedRecord, similarity: float) -> Conflict | None:
+    from ..statements import Conflict, find_conflict
 
-    alike = similarities(engine, [(each.older.id, each.newer.id) for each in found])
-    return [
-        Conflict(each.older, each.newer, each.tier, {**each.signals, "similarity": similarity})
-        for each, similarity in zip(found, alike, strict=True)
-    ]
+    if (found := find_conflict(one, other)) is None:
+        return None
+    signals = {**found.signals, "similarity": similarity}
+    return Conflict(found.older, found.newer, found.tier, signals)
 
 
 def _order(conflict: Conflict) -> tuple[int, float, str, str]:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bethink import EVERYWHERE, Conflict, MemoryStore, NotFoundError, Subtree, ValidationError
+from bethink.features import statements
 from bethink.features.duplicates import similarity
 from bethink.features.statements import find_conflict, parse_record
 
 from ...clock import Clock
 from ...inside import engine_of
+from ...storage.test_growth import count_calls
 
 OFFICE = ("The office is in Lyon", "The office is in Graz")
 HALL = ("We painted the hall blue", "We painted the hall green")
@@ -65,6 +67,21 @@ def test_conflicts_can_be_narrowed(store: MemoryStore) -> None:
     assert told(store.conflicts("Where is the office?", k=2)) == [OFFICE]
     assert told(store.conflicts("Which colour has the hall?", k=2)) == [HALL]
     assert store.conflicts("Where is the office?", k=1) == []
+
+
+@pytest.mark.parametrize("tier", ["likely", "possible"])
+def test_a_limit_gives_the_first_of_all_and_ends_the_work(
+    tier: Literal["likely", "possible"], store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = [f"The rate limit of {each} is {number}" for each in "ABC" for number in range(6)]
+    store.store_many([*texts, "Ann likes tea", "Ann does not like tea", "Ann dislikes tea"])
+    judged = count_calls(monkeypatch, statements, "find_conflict")
+    everything = store.conflicts(min_tier=tier)
+    most = len(judged)
+    for limit in range(len(everything) + 2):
+        judged.clear()
+        assert store.conflicts(min_tier=tier, limit=limit) == everything[:limit]
+        assert len(judged) < most or limit > 20
 
 
 def test_a_query_for_conflicts_is_no_access(store: MemoryStore) -> None:
