@@ -15,15 +15,15 @@ from .models import SnapshotBody, UndoBody
 from .problems import Problem, state_conflicts
 from .replies import Json, dicts
 from .routing import router, told
+from .settings import MAX_ENTRIES
 from .types import Flag, Id, Label, Moment, Namespace
 
 routes = router("history")
-_MAX_ENTRIES = 1_000
 
 
 @routes.get("/memories/{id}/history", responses=told(results.Entries))
 def history(
-    caller: Client, id: Id, limit: Annotated[int, Query(ge=1, le=_MAX_ENTRIES)] = 100
+    caller: Client, id: Id, limit: Annotated[int, Query(ge=1, le=MAX_ENTRIES)] = 100
 ) -> Response:
     """List the journal entries of a memory, the newest first."""
     caller.known([id])
@@ -59,7 +59,7 @@ def fact(
 def log(
     caller: Client,
     since: Annotated[int, Query(ge=0, le=2**53)] = 0,
-    limit: Annotated[int, Query(ge=1, le=_MAX_ENTRIES)] = 100,
+    limit: Annotated[int, Query(ge=1, le=MAX_ENTRIES)] = 100,
     namespace: Annotated[Namespace | None, Query()] = None,
     subtree: Annotated[Flag, Query()] = False,
 ) -> Response:

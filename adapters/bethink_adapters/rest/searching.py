@@ -16,7 +16,7 @@ from .filters import plain
 from .models import PackBody, RecallBody, Searching, SimilarBody, WhyBody
 from .replies import Json, dicts
 from .routing import router, told
-from .settings import MAX_PAGE
+from .settings import MAX_ENTRIES
 from .types import Flag, Id, Moment, Namespace
 
 routes = router("searching")
@@ -107,7 +107,7 @@ def conflicts(
     namespace: Annotated[Namespace | None, Query()] = None,
     subtree: Annotated[Flag, Query()] = False,
     min_tier: Literal["likely", "possible"] = "possible",
-    limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 50,
+    limit: Annotated[int, Query(ge=1, le=MAX_ENTRIES)] = 50,
     as_of: Annotated[Moment | None, Query()] = None,
 ) -> Response:
     """List pairs of memories that can hardly both hold."""

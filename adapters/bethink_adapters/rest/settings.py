@@ -19,7 +19,9 @@ MAX_BATCH: Final = 1_000
 MAX_HITS: Final = 1_000
 """The most hits of a recall."""
 MAX_PAGE: Final = 200
-"""The most rows of a page."""
+"""The most memories of a page."""
+MAX_ENTRIES: Final = 1_000
+"""The most journal entries or conflicts of a page."""
 MAX_STREAMS: Final = 32
 """The most streams of events at a time."""
 

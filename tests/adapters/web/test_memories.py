@@ -150,7 +150,23 @@ def test_other_lists_are_saved_as_lines(page: Any, server: Served) -> None:
         with server.client() as http:
             wanted = http.get(link.get_attribute("href")).text
         assert Path(told.value.path()).read_text(encoding="utf-8") == wanted
-        assert wanted.count("\n") == {"conflicts": 200, "activity": 124, "tasks": 2}[view]
+        assert wanted.count("\n") == {"conflicts": 1000, "activity": 124, "tasks": 2}[view]
+
+
+def test_a_filtered_list_is_saved_as_shown(page: Any, server: Served) -> None:
+    with MemoryStore(server.path) as store:
+        store.snapshot("monday")
+    for place, field, value in (
+        ("/activity?action=snapshot", "action", "snapshot"),
+        ("/tasks?source=beads", "source", "beads"),
+    ):
+        page.goto(place)
+        page.wait_for_selector(".rows li")
+        with page.expect_download() as told:
+            page.get_by_role("link", name=".jsonl", exact=True).click()
+        lines = Path(told.value.path()).read_text(encoding="utf-8").splitlines()
+        assert {json.loads(line)[field] for line in lines} == {value}
+        assert len(lines) == page.locator(".rows > li").count()
 
 
 def test_a_page_of_twelve_thousand_rows_is_read_and_drawn_alone(page: Any, server: Served) -> None:

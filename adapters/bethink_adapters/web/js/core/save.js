@@ -15,13 +15,13 @@ export function save(name, content) {
 }
 
 /** Links to the list at *path* of the API. A program with a token can read each address; a click
- * saves all items, as JSON or with an item on each line.
- * @param {string} path @param {Record<string, unknown>} [query] */
-export function saving(path, query) {
+ * saves the items to *keep*, as JSON or with an item on each line.
+ * @param {string} path @param {Record<string, unknown>} [query] @param {(item: any) => unknown} [keep] */
+export function saving(path, query, keep = () => true) {
   const link = (ending, href, text) => html`<a href=${href} download
     @click=${(event) => { event.preventDefault(); run(`${path.slice(1)}.${ending}`, text).catch(failed); }}>.${ending}</a>`;
   const run = async (name, text) => {
-    const lines = await api.lines(path, query);
+    const lines = (await api.lines(path, query)).filter((line) => keep(JSON.parse(line)));
     save(name, new Blob([text(lines)], { type: "application/json" }));
     toast(`Saved ${counted(lines.length, "row")} to ${name}`);
     announce("Saved");

@@ -27,7 +27,8 @@ class Activity extends View {
   async read() {
     const { items } = await api.get("/log", { ...scope(), limit: PAGE }, this.life.signal);
     const action = this.place.query.get("action");
-    return { all: items, items: items.filter((entry) => !action || entry.action === action) };
+    this.keep = (entry) => !action || entry.action === action;
+    return { all: items, items: items.filter(this.keep) };
   }
 
   async undo(entry) {
@@ -36,7 +37,7 @@ class Activity extends View {
 
   draw() {
     const actions = [...new Set((this.all ?? []).map((entry) => entry.action))].sort();
-    return html`<div class="head"><h1>Activity</h1><p class="soft">${values.live ? "live" : "connecting"} ${this.items.length > 0 && !this.place.query.get("action") && saving("/log", { ...scope(), limit: MOST })}</p></div>
+    return html`<div class="head"><h1>Activity</h1><p class="soft">${values.live ? "live" : "connecting"} ${this.items.length > 0 && saving("/log", { ...scope(), limit: MOST }, this.keep)}</p></div>
       <div class="tools">${choice(this.place.query, "action", "Action", [["", "all"], ...actions.map((name) => [name, name])])}
         <button @click=${() => { this.paused = !this.paused; this.load(); }}>${this.paused ? "Go on" : "Pause"}</button></div>
       ${this.items.length

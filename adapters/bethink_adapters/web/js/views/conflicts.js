@@ -13,7 +13,7 @@ import { empty, rowKeys } from "../parts/rows.js";
 import { marked } from "../parts/changes.js";
 
 const PAGE = 50;
-const MOST = 200; // pairs of a saved list
+const MOST = 1000; // pairs of a saved list
 
 class Conflicts extends View {
   opened() {

@@ -54,7 +54,7 @@ class Tasks extends View {
     const listing = await api.get("/tasks", { closed: true }, signal);
     const all = sorted(listing.items);
     const open = all.find((task) => keyOf(task) === query.get("task"));
-    const shown = (task) => (!query.get("source") || task.source === query.get("source")) && (query.has("closed") || !task.closed);
+    const shown = this.keep = (task) => (!query.get("source") || task.source === query.get("source")) && (query.has("closed") || !task.closed);
     const items = all.filter((task) => task === open || shown(task));
     return { rights, listing, all, open, items, at: open ? items.indexOf(open) : Math.min(this.at, items.length - 1) };
   }
@@ -71,7 +71,7 @@ class Tasks extends View {
     const { query } = this.place;
     const open = this.all.filter((task) => !task.closed).length;
     return html`<div class="head"><h1>Tasks</h1><p class="soft">${count(open)} open · ${count(this.all.length - open)} closed · links in ${this.listing.namespace}
-        ${this.items.length > 0 && !query.get("source") && saving("/tasks", { closed: query.has("closed") })}</p></div>
+        ${this.items.length > 0 && saving("/tasks", { closed: query.has("closed") }, this.keep)}</p></div>
       <div class="tools">${choice(query, "source", "Source", [["", "all"], ...SOURCES])}${choice(query, "closed", "Show", [["", "open tasks"], ["1", "closed tasks, too"]])}
         ${!this.rights.read_only && html`<a class="button" href=${changedQuery({ sync: 1 })}>Preview outcomes</a>`}</div>
       ${query.has("sync") && !this.rights.read_only && html`<task-outcomes .place=${this.place} .tasks=${this.all}></task-outcomes>`}
