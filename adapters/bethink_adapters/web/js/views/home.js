@@ -48,7 +48,7 @@ class Home extends View {
   }
 
   file({ location, bytes: size, journal_length: entries, last_change: changed }) {
-    return html`<p class="soft"><span class="id">${location}</span><br>${bytes(size)} · ${count(entries)} journal entries${changed && ` · changed ${ago(changed)}`}</p>`;
+    return html`<p class="soft"><span class="id">${location}</span><br>${bytes(size)} · ${count(entries)} journal entries${changed && ` · changed ${ago(changed)}`} · <a href=${href("/data")}>check the file</a></p>`;
   }
 
   /** The number of live memories by day of creation, as a line. @param {Record<string, number>} created */
