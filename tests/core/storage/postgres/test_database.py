@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,6 +15,7 @@ import pytest
 
 from bethink import (
     HashEmbedder,
+    KeyedMemory,
     MemoryStore,
     NotABethinkFileError,
     StorageError,
@@ -226,32 +229,87 @@ def test_a_frozen_holder_of_the_lock_loses_the_lock(
     other.close()
 
 
-def test_a_killed_server_has_what_was_acknowledged_and_nothing_else() -> None:
-    acknowledged, stop, enough = set[str](), threading.Event(), threading.Semaphore(0)
+class Writers:
+    """Threads that write to a URL until told to stop, and note what was acknowledged."""
 
-    def write(thread: int) -> None:
-        with opened(running.url) as store:
+    def __init__(self, url: str, threads: int) -> None:
+        self.url, self.acknowledged = url, set[str]()
+        self._stop, self._written = threading.Event(), threading.Semaphore(0)
+        opened(url).close()
+        self._pool = ThreadPoolExecutor(threads)
+        self._done = [self._pool.submit(self._write, thread) for thread in range(threads)]
+
+    def _write(self, thread: int) -> None:
+        with opened(self.url) as store:
             for number in count():
                 id = f"{thread}-{number}"
-                with suppress(StorageError):  # while the server is gone
+                with suppress(StorageError):  # while no server answers
                     store.store(f"memory {number}", id=id)
-                    acknowledged.add(id)
-                    enough.release()
-                if stop.is_set():
+                    self.acknowledged.add(id)
+                    self._written.release()
+                if self._stop.is_set():
                     return
 
-    with server() as running:
-        opened(running.url).close()
-        with ThreadPoolExecutor(4) as pool:
-            done = [pool.submit(write, thread) for thread in range(4)]
-            for _ in range(3):
-                for _ in range(50):
-                    assert enough.acquire(timeout=60)
-                running.kill()
-                running.start()
-            stop.set()
-        for each in done:
+    def wait_for(self, writes: int) -> None:
+        for _ in range(writes):
+            assert self._written.acquire(timeout=60)
+
+    def end(self) -> None:
+        """Stop, and compare what is there with what was acknowledged."""
+        self._stop.set()
+        for each in self._done:
             each.result()
-        with opened(running.url) as store:
-            assert {each.id for each in store.all()} == acknowledged
+        self._pool.shutdown()
+        with opened(self.url) as store:
+            assert {each.id for each in store.all()} == self.acknowledged
             assert store.verify().problems == ()
+
+
+def test_a_killed_server_has_what_was_acknowledged_and_nothing_else() -> None:
+    with server() as running:
+        writers = Writers(running.url, 4)
+        for _ in range(3):
+            writers.wait_for(50)
+            running.kill()
+            running.start()
+        writers.wait_for(50)
+        writers.end()
+
+
+def test_a_promoted_standby_has_what_was_acknowledged_and_nothing_else() -> None:
+    with server() as primary:
+        standby = primary.add_standby("second")
+        hosts = f"127.0.0.1:{primary.port},127.0.0.1:{standby.port}"
+        writers = Writers(
+            f"postgresql://postgres@{hosts}/postgres?target_session_attrs=read-write", 8
+        )
+        writers.wait_for(200)
+        primary.kill()
+        standby.promote()
+        writers.wait_for(100)
+        writers.end()
+        standby.stop()
+        primary.start()  # for the end of the test
+
+
+def test_many_processes_share_a_database(location: str) -> None:
+    opened(location).close()
+    code = (
+        "import sys, random\n"
+        "from bethink import HashEmbedder, KeyedMemory, MemoryStore\n"
+        "seed, location = int(sys.argv[1]), sys.argv[2]\n"
+        "chance = random.Random(seed)\n"
+        "with MemoryStore(location, embedder=HashEmbedder(16)) as store:\n"
+        "    for number in range(25):\n"
+        "        store.store(f'note {number} of {seed}', key=f'k{chance.randrange(9)}')\n"
+        "        KeyedMemory(store, namespace='counts').increment('all')\n"
+        "        assert store.recall('note')\n"
+        "        store.forget(chance.choice(store.all()).id)\n"
+    )
+    writing = [
+        subprocess.Popen([sys.executable, "-c", code, str(seed), location]) for seed in range(6)
+    ]
+    assert [each.wait(120) for each in writing] == [0] * 6
+    with opened(location) as store:
+        assert KeyedMemory(store, namespace="counts").recall("all") == 150
+        assert store.verify().problems == ()
