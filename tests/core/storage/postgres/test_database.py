@@ -293,7 +293,8 @@ def test_a_promoted_standby_has_what_was_acknowledged_and_nothing_else() -> None
 
 
 def test_many_processes_share_a_database(location: str) -> None:
-    opened(location).close()
+    with opened(location) as store:
+        store.store("The note that stays")
     code = (
         "import sys, random\n"
         "from bethink import HashEmbedder, KeyedMemory, MemoryStore\n"
@@ -301,10 +302,11 @@ def test_many_processes_share_a_database(location: str) -> None:
         "chance = random.Random(seed)\n"
         "with MemoryStore(location, embedder=HashEmbedder(16)) as store:\n"
         "    for number in range(25):\n"
-        "        store.store(f'note {number} of {seed}', key=f'k{chance.randrange(9)}')\n"
+        "        key = f'k{chance.randrange(9)}'\n"
+        "        record = store.store(f'note {number} of {seed}', key=key)\n"
         "        KeyedMemory(store, namespace='counts').increment('all')\n"
         "        assert store.recall('note')\n"
-        "        store.forget(chance.choice(store.all()).id)\n"
+        "        store.forget(record.id)\n"
     )
     writing = [
         subprocess.Popen([sys.executable, "-c", code, str(seed), location]) for seed in range(6)
