@@ -86,10 +86,12 @@ class PostgresConnection:
 
     def executemany(self, sql: str, parameters: Iterable[Any], /) -> None:
         """Run a statement once for each of *parameters*."""
-        with self.raw.cursor() as cursor:
-            cursor.executemany(
-                to_postgres(sql, self._schema), [to_parameters(each) for each in parameters]
-            )
+        given = [to_parameters(each) for each in parameters]
+        if len(given) == 1:  # a single statement waits for no answer
+            self.execute(sql, given[0])
+        elif given:
+            with self.raw.cursor() as cursor:
+                cursor.executemany(to_postgres(sql, self._schema), given)
 
     def blobopen(self, table: str, column: str, row: int, /, *, readonly: bool) -> BytesIO:
         """Return the bytes of a value."""
@@ -116,14 +118,19 @@ class Connections:
         self.schema = f'"{schema}"'
         self._shown = shown
         self._pooled = pooled
-        commit = "SET LOCAL synchronous_commit = off; " if durability == "normal" else ""
-        lock, idle = int(1000 * LOCK_SECONDS), int(1000 * IDLE_SECONDS)
+        settings = {
+            "lock_timeout": f"{int(1000 * LOCK_SECONDS)}ms",
+            "idle_in_transaction_session_timeout": f"{int(1000 * IDLE_SECONDS)}ms",
+        }
+        if durability == "normal":
+            settings["synchronous_commit"] = "off"
+        # A pooler gives the connection to others after the transaction.
+        word = "SET LOCAL" if pooled else "SET"
+        set_all = "".join(f"{word} {name} = '{value}'; " for name, value in settings.items())
+        self._prelude = "" if pooled else set_all
         self._begin = (
-            f"BEGIN; SET LOCAL lock_timeout = '{lock}ms'; "
-            f"SET LOCAL idle_in_transaction_session_timeout = '{idle}ms'; {commit}"
-            f"SELECT pg_advisory_xact_lock({_APPLICATION_ID}, "
-            f"'{self.schema}.journal'::regclass::oid::int); "
-            f"{_START.format(schema=self.schema)}"
+            f"BEGIN; {set_all if pooled else ''}SELECT pg_advisory_xact_lock({_APPLICATION_ID}, "
+            f"'{self.schema}.journal'::regclass::oid::int); {_START.format(schema=self.schema)}"
         )
         self._closed = False
         self._create_locks()
@@ -146,6 +153,8 @@ class Connections:
             prepare_threshold=None if self._pooled else _PREPARED_AFTER,
         )
         register_texts(raw.adapters)
+        if self._prelude:
+            raw.execute(self._prelude)
         return raw
 
     @contextmanager
