@@ -178,6 +178,7 @@ class Connections:
         with self.translated(), self._write_lock:
             connection = self._begin_writing()
             raw = connection.raw
+            connection.in_transaction = True
             try:
                 with _pipelined(raw):
                     yield connection
@@ -190,6 +191,8 @@ class Connections:
                     raise StorageError(self._shown, _NOT_WRITTEN) from error
                 self._undo(connection)
                 raise
+            finally:
+                connection.in_transaction = False
 
     def _is_committed(self, seq: int, link: bytes) -> bool:
         """Return whether the last commit arrived, asked over a new connection.

@@ -4,6 +4,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -14,6 +15,7 @@ import psycopg
 import pytest
 
 from bethink import (
+    EVERYWHERE,
     HashEmbedder,
     KeyedMemory,
     MemoryStore,
@@ -198,6 +200,29 @@ def test_a_verb_takes_few_round_trips(location: str) -> None:
             "recall": trips(lambda: store.recall("meeting", touch=False)),
         } == {"store": 2, "store with key": 3, "get": 1, "first recall": 5, "recall": 1}
     proxy.listener.close()
+
+
+def test_a_write_whose_connection_breaks_half_way_leaves_nothing(location: str) -> None:
+    backend = open_backend(location)
+    insert(backend, record("r1"))
+
+    def break_half_way() -> None:
+        with backend.write() as writer:
+            with schema_of(location) as (connection, _):
+                connection.execute(
+                    "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'"
+                )
+            for number in range(2, 6):
+                time.sleep(0.05)  # until the connection is known to be broken
+                added = record(f"r{number}")
+                row = writer.insert(added, {})
+                writer.journal("store", 1.0, added, None, row.row, {})
+
+    with pytest.raises(StorageError):
+        break_half_way()
+    assert (backend.head(), backend.count(EVERYWHERE, None)) == (1, 1)
+    insert(backend, record("r2"))
+    backend.close()
 
 
 def test_a_writer_waits_no_longer_than_the_limit_for_another(
