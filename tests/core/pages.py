@@ -67,7 +67,7 @@ REDIS = f"""
     os.environ["REDIS_URL"] = f"redis://127.0.0.1:{{server.port}}"
 """
 POSTGRES = f"""
-    import atexit, os, sys
+    import os, sys
     sys.path.insert(0, {str(ROOT / "tests" / "core" / "storage" / "postgres")!r})
     import server
     os.environ["DATABASE_URL"] = server.shared_url()

@@ -18,7 +18,7 @@ from ..sql.backend import SQLBackend
 from ..sql.connection import Connection
 from ..sql.erasing import ERASED, SCRUBBED
 from ..sql.where import selection
-from ..sql.writer import SQLWriter
+from ..sql.writer import SQLWriter, known_id
 from .connection import Connections, PostgresConnection
 from .dialect import TABLES
 from .inspection import PostgresInspection
@@ -26,6 +26,7 @@ from .schema import LATEST, migrate
 
 __all__ = ["PostgresBackend"]
 
+_SELECTION: Final = partial(selection, inside_json=False)
 _SCHEMA: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 _DETAIL: Final = re.compile(r"Key \((\w+)\)=\((.*)\) already exists")
 
@@ -39,7 +40,7 @@ class PostgresBackend(SQLBackend):
     """
 
     read_only = False
-    _selection = staticmethod(partial(selection, inside_json=False))
+    _selection = staticmethod(_SELECTION)
     _SPELLED_ROWS: ClassVar[int] = 0
     _OUTCOME: ClassVar[str] = "round(outcome::numeric, 1)::float8"
     _DAY: ClassVar[str] = "floor(created_at / 86400 + 719163)::bigint"
@@ -52,14 +53,14 @@ class PostgresBackend(SQLBackend):
         pooler = own.get("pooler")
         if pooler not in (None, "transaction"):
             raise ValidationError(f"pooler must be 'transaction', not {pooler!r}")
-        self.location = self._shown = _without_password(url)
+        self.location = _without_password(url)
         self._server = Connections(
-            address, schema, self._shown, durability, pooled=pooler is not None
+            address, schema, self.location, durability, pooled=pooler is not None
         )
         super().__init__(self._server, NO_AUTH)
         try:
             with self._server.reading() as connection:
-                migrate(connection.raw, schema, self._shown)
+                migrate(connection.raw, schema, self.location)
         except BaseException:
             self.close()
             raise
@@ -85,9 +86,7 @@ class PostgresBackend(SQLBackend):
         if table == "snapshots":
             return f"a snapshot {value!r} exists already"
         record = self.get([value]).get(value)
-        if record is None or record.state == "live":
-            return f"a record with id {value!r} exists already; use update"
-        return f"a record with id {value!r} exists already, but is {record.state}; use another id"
+        return known_id(value, "live" if record is None else record.state)
 
     def _size_and_version(self, connection: Connection) -> tuple[int, int]:
         sizes = " + ".join(f"pg_total_relation_size('{{}}.{table}')" for table in TABLES)
@@ -98,7 +97,7 @@ class PostgresBackend(SQLBackend):
     @contextmanager
     def inspect(self, tell: Tell | None = None) -> Iterator[PostgresInspection]:
         with self._server.long_read_transaction() as connection:
-            yield PostgresInspection(connection, self._shown, tell=tell)
+            yield PostgresInspection(connection, self.location, tell=tell)
 
     def scrub(self) -> None:
         erased = self.setting(ERASED)
@@ -111,13 +110,13 @@ class PostgresBackend(SQLBackend):
             writer.set_setting(SCRUBBED, str(erased))
 
     def backup(self, target: str) -> None:
-        raise StorageError(self._shown, "a server is backed up with pg_dump; export() also works")
+        raise StorageError(self.location, "a server is backed up with pg_dump; export() also works")
 
 
 class PostgresWriter(SQLWriter):
     """Change records, vectors and journal inside one transaction of *connection*."""
 
-    _selection = staticmethod(partial(selection, inside_json=False))
+    _selection = staticmethod(_SELECTION)
 
     def __init__(self, connection: PostgresConnection) -> None:
         self._begun = connection

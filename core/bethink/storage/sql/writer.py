@@ -78,6 +78,13 @@ FULL_RECORDS_IN_256: Final = 4
 """Of so many in 256 entries that change a record the journal tells the whole record."""
 
 
+def known_id(id: str, state: str) -> str:
+    """Return why a new record with the *id* of a record in *state* is refused."""
+    if state == "live":
+        return f"a record with id {id!r} exists already; use update"
+    return f"a record with id {id!r} exists already, but is {state}; use another id"
+
+
 class SQLWriter:
     """Change records, vectors and journal inside one transaction of *connection*."""
 
@@ -212,9 +219,7 @@ class SQLWriter:
             held, state = known.setdefault(record.id, (row, "live"))
             if held != row:
                 break
-        if state == "live":
-            return f"a record with id {record.id!r} exists already; use update"
-        return f"a record with id {record.id!r} exists already, but is {state}; use another id"
+        return known_id(record.id, state)
 
     def _append(
         self,
