@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
-from bethink import MemoryStore, StorageError, ValidationError
+from bethink import MemoryStore, MissingExtraError, StorageError, ValidationError
 from bethink.storage import open_backend
 from bethink.storage.sqlite import SQLiteBackend
 
@@ -56,3 +57,14 @@ def test_sqlite_is_a_scheme_too(tmp_path: Path) -> None:
     assert isinstance(backend, SQLiteBackend)
     with pytest.raises(StorageError):
         open_backend(f"sqlite:///{tmp_path}")
+
+
+@pytest.mark.parametrize("scheme", ["postgres", "postgresql"])
+def test_a_missing_driver_is_named_with_the_extra(
+    scheme: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    for name in [each for each in sys.modules if each.startswith("bethink.storage.postgres")]:
+        monkeypatch.delitem(sys.modules, name)
+    with pytest.raises(MissingExtraError, match=r"psycopg\[binary\].*\[postgres\]"):
+        open_backend(f"{scheme}://host/db")
