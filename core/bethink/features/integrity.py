@@ -26,7 +26,7 @@ from ..model.namespaces import EVERYWHERE
 from ..model.port import DIMENSION_SETTING, EMBEDDED, Entry
 from ..model.progress import Progress, Tell, telling
 from ..model.records import MemoryRecord, Problem, ProblemKind, different
-from ..model.replay import record_of, replayed
+from ..model.replay import ACCESS_FIELDS, record_of, replayed
 from ..model.values import Value
 
 MAX_PROBLEMS: Final = 1000
@@ -268,14 +268,18 @@ class _ReplayedRecord:
         self.problems.append(Problem(kind, where or self._trace.id, what))
 
     def _check_access(self, access: Access) -> None:
-        if access.seq < self._erased or access.journaled is None:
+        count, last = self._fields.get("access_count", 0), self._fields.get("last_accessed_at")
+        noted = access.count, access.last
+        if access.seq >= self._erased and access.journaled is not None:
+            times, at = access.journaled
+            # Clocks may step back, and the last access never does.
+            counted = count + times, at if last is None else max(at, last)
+        elif self._erased <= access.seq <= self._trace.daily:
+            counted = max(noted[0], count + 1), max(noted[1], last or noted[1])
+        else:
             self._report(f"no journal entry tells of its access noted for entry {access.seq}")
             return
-        times, at = access.journaled
-        # Clocks may step back, and the last access never does.
-        last = max(at, self._fields.get("last_accessed_at") or at)
-        counted = self._fields.get("access_count", 0) + times, last
-        if counted != (access.count, access.last):
+        if counted != noted:
             where = f"{self._trace.id}, entry {access.seq}"
             self._report("it is noted wrongly", "access", where)
         # From here on by the journal, so that a wrong row is reported once.
@@ -296,6 +300,8 @@ class _ReplayedRecord:
         before = self._place()
         self._fields = replayed(self._fields, step.changes, step.at)
         whole = None if self._is_lost else step.full_record
+        if whole is not None and step.seq <= self._trace.daily:  # not all touches before are kept
+            self._fields |= {name: whole[name] for name in ACCESS_FIELDS & whole.keys()}
         if whole is not None and _record(self._fields) != _record(whole):
             report("it tells its record in two ways")
         if not self._is_lost and step.namespace != self._fields.get("namespace"):

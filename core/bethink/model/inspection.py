@@ -43,7 +43,7 @@ Move = tuple[str, str, str | None]
 class Access:
     """The state of a record after a journaled touch, and the entry's own count and time.
 
-    ``journaled`` is None without an entry.
+    ``journaled`` is None without an entry, or once the entry is empty.
     """
 
     seq: int
@@ -56,7 +56,8 @@ class Access:
 class RecordTrace:
     """A record, None if unreadable, and the record's journal entries, oldest first.
 
-    ``cut`` is the position up to which the journal is compacted, else 0.
+    ``cut`` is the position up to which the journal is compacted, ``daily`` the position up to
+    which accesses are kept by the day and touches are empty; both else 0.
     """
 
     id: str
@@ -64,6 +65,7 @@ class RecordTrace:
     ordinal: int
     revision: int
     cut: int
+    daily: int
     record: MemoryRecord | None
     entries: tuple[Entry, ...]
     accesses: tuple[Access, ...]

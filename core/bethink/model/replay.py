@@ -11,8 +11,8 @@ from .port import Current, JournalReader, RecordHistory
 from .records import MemoryRecord, different
 
 _FIELDS: Final = frozenset(MemoryRecord.__slots__)
-_ACCESSES: Final = frozenset(("access_count", "last_accessed_at"))
-SILENT_FIELDS: Final = _ACCESSES | {"updated_at"}
+ACCESS_FIELDS: Final = frozenset(("access_count", "last_accessed_at"))
+SILENT_FIELDS: Final = ACCESS_FIELDS | {"updated_at"}
 """The fields that change without a request of the caller."""
 
 
@@ -72,7 +72,7 @@ def record_of(fields: Mapping[str, Any]) -> MemoryRecord:
 def past_record(history: RecordHistory) -> PastRecord | None:
     """Return the past record of *history*, None if a part has been erased."""
     fields: dict[str, Any] = {}
-    changed_by = dict.fromkeys(_ACCESSES, 0)  # the last entry that changed the field
+    changed_by = dict.fromkeys(ACCESS_FIELDS, 0)  # the last entry that changed the field
     row = 0
     for entry in history.entries:
         changes = entry.changes if entry.full_record is None else entry.full_record
@@ -80,7 +80,7 @@ def past_record(history: RecordHistory) -> PastRecord | None:
             return None
         fields = replayed(fields, changes, entry.at)
         row = entry.row or row
-        changed_by |= dict.fromkeys(_ACCESSES & changes.keys(), entry.seq)
+        changed_by |= dict.fromkeys(ACCESS_FIELDS & changes.keys(), entry.seq)
     if history.accessed is not None:
         # Accesses are noted beside the journal's changes: the later of both counts.
         seq, *accessed = history.accessed

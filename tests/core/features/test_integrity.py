@@ -239,7 +239,7 @@ def test_an_entry_that_tells_its_record_in_two_ways_is_named() -> None:
     found = []
     for whole in (told, {**told, "content": "d"}):
         step = Entry(1, 1.0, "store", "a", "b", None, 1, told, {**whole, "updated_at": 1.0})
-        life = RecordTrace("a", 1, 1, 1, 0, record_of(replayed({}, told, 1.0)), (step,), ())
+        life = RecordTrace("a", 1, 1, 1, 0, 0, record_of(replayed({}, told, 1.0)), (step,), ())
         found.append([str(problem) for problem in _ReplayedRecord(life).problems])
     assert found == [[], ["journal entry 1: it tells its record in two ways"]]
 

@@ -234,6 +234,9 @@ class SQLBackend:
             rows = {row for each in entries for row in (each.was, each.row) if row is not None}
             for each in entries:
                 rows.update((each.changes or {}).get("rows", ()))
+            if any(each.action == "touch" and each.changes is None for each in entries):
+                given = (*parameters, since)
+                rows.update(row for (row,) in connection.execute(_patched(inside), given))
             gone = {each.id for each in entries if each.action == "erase" and each.id}
             erased = former_namespaces(connection, gone)
             live = self._auth.read_rows(
@@ -322,6 +325,12 @@ class SQLBackend:
 
     def close(self) -> None:
         self._connections.close()
+
+
+def _patched(inside: str) -> str:
+    """Return the statement for the rows changed in place since an entry."""
+    changed = f"{inside} AND revision > ? AND revision <> row"
+    return f"SELECT row FROM records INDEXED BY records_patched WHERE {changed}"
 
 
 def _count_by_namespace(

@@ -29,6 +29,7 @@ from .authenticator import (
 )
 from .connection import Connection
 from .cut import CUT, CUT_SQL, changed_sum, read_cut
+from .daily_accesses import read_daily_mark
 from .rows import COLUMNS, ENTRY_COLUMNS, STAGED, from_json, read_setting, to_changes, to_record
 
 T = TypeVar("T")
@@ -137,6 +138,7 @@ class SQLInspection:
     def _journal(self) -> Iterator[Problem]:
         (erased,) = self._one("SELECT max(seq) FROM journal WHERE action = 'erase'")
         cut, clock_steps = read_cut(self._connection), set[int]()
+        daily = read_daily_mark(self._connection).until
         previous, last, stored = bytes.fromhex(cut.link), cut.seq, cut.records
         before = cut.at if cut.seq else -math.inf
         entries = self._connection.execute(
@@ -148,7 +150,13 @@ class SQLInspection:
             stored += action == "store"
             if action == "compact":
                 stored = (_read_changes(changes)[0] or {}).get("left", stored)
-            is_gone = changes is None and row is None and not (erased and seq < erased)
+            may_be_empty = action == "touch" and seq <= daily
+            is_gone = (
+                changes is None
+                and row is None
+                and not may_be_empty
+                and not (erased and seq < erased)
+            )
             for is_wrong, what in (
                 (seq != last + 1, f"it follows entry {last}"),
                 (_breaks_chain(columns, previous, link), "it does not follow from the one before"),
@@ -301,6 +309,7 @@ class SQLInspection:
             closing(self._connection.execute(self._touches)) as touches,
         ):
             cut = read_cut(self._connection).seq
+            daily = read_daily_mark(self._connection).until
             by_row = groupby(touches, key=itemgetter(0))
             touched, told = next(by_row, (None, iter(())))
             records = self._connection.execute(
@@ -323,6 +332,7 @@ class SQLInspection:
                     ordinal,
                     revision,
                     cut,
+                    daily,
                     _read_record(values),
                     tuple(Entry._make((*each[:-1], *_read_changes(each[-1]))) for each in entries),
                     tuple(Access(s, n, last, journaled.get(s)) for s, n, last in accesses),

@@ -20,6 +20,7 @@ from ...model.records import LogEntry, Snapshot
 from .authenticator import Authenticator
 from .connection import Connection, Connections, Cursor
 from .cut import CutMark, read_cut
+from .daily_accesses import DailyAccesses
 from .rows import (
     LISTED,
     Listed,
@@ -251,15 +252,18 @@ class SQLFullScan:
 
     def entries(self) -> Iterator[tuple[Entry, dict[str, Vector]]]:
         cut = read_cut(self._connection)
-        yield from self._bases(cut)
+        accesses = DailyAccesses(self._open, self._connection)
+        for base, vectors in self._bases(cut):
+            yield accesses.told(base), vectors
         named = self._open(_NAMED_VECTORS, cut.seq)
         by_entry = groupby(map(_NAMED_TYPES, named), key=itemgetter(0))
         since, named_rows = next(by_entry, (0, iter(())))
         selected = f"SELECT {self._auth.entry_columns} FROM journal WHERE seq > ? ORDER BY seq"
-        for entry in map(self._auth.to_entry, self._open(selected, cut.seq)):
-            if entry.action == "compact":
+        for read in map(self._auth.to_entry, self._open(selected, cut.seq)):
+            if read.action == "compact":
                 continue
-            vectors: dict[str, Vector] = {}
+            entry = accesses.told(read)
+            vectors = {}
             if entry.seq == since:
                 vectors = {name: self._vector(row, name) for _, row, name in named_rows}
                 since, named_rows = next(by_entry, (0, iter(())))

@@ -27,6 +27,7 @@ from .authenticator import NO_AUTH, Authenticator
 from .compacting import CutJournal, JournalCutter
 from .connection import Connection
 from .cut import CUT
+from .daily_accesses import EXACT_ENTRIES, DailyMark, read_daily_mark, thin_accesses
 from .erasing import ERASED, blank_record
 from .rows import (
     COLUMNS,
@@ -350,7 +351,15 @@ class SQLWriter:
             "INSERT INTO accesses VALUES (?, ?, ?, ?)",
             [(ordinal, seq, count, last) for _, ordinal, count, last in left],
         )
+        done = read_daily_mark(self._connection)
+        if seq - done.until >= 2 * EXACT_ENTRIES:
+            # In steps, for a file with a long past of touches.
+            self._thin_accesses(done, min(seq - EXACT_ENTRIES, done.until + 2 * EXACT_ENTRIES))
         return [row for row, *_ in left]
+
+    def _thin_accesses(self, before: DailyMark, until: int) -> None:
+        done = thin_accesses(self._connection, self._auth, before, until)
+        self.set_setting(*done.to_setting())
 
     def compact(self, until: int, at: float) -> Compacted:
         self._drop_snapshots(until)

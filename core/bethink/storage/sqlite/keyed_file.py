@@ -31,6 +31,7 @@ from ..anchors import Anchor
 from ..sql.authenticator import EMBEDDED_VECTOR, ENTRY, NAMED_VECTOR, KeyedAuthenticator, parse_code
 from ..sql.compacting import CutJournal
 from ..sql.cut import read_cut
+from ..sql.daily_accesses import DailyMark
 from ..sql.rows import read_number, read_setting
 from .connection import Connections
 from .schema import code_version, foreign_objects, schema_differences, version_of
@@ -227,15 +228,24 @@ class KeyedWriter(SQLiteWriter):
         return namespaces
 
     def erase(self, row: int, tombstone: MemoryRecord) -> frozenset[str]:
+        with self._signing_emptied():
+            return super().erase(row, tombstone)
+
+    def _thin_accesses(self, before: DailyMark, until: int) -> None:
+        with self._signing_emptied():
+            super()._thin_accesses(before, until)
+
+    @contextmanager
+    def _signing_emptied(self) -> Iterator[None]:
+        """Sign the entries that the body empties, and no entries that an attacker emptied."""
         if _read_blank(self._file):
             raise TamperedError(None, "what journal entries told was taken out of them")
-        namespaces = super().erase(row, tombstone)
+        yield
         for *columns, code in _read_blank(self._file):
             count = parse_code(code)[1]
             if code != self._auth.entry(columns, count, erased=False):
                 raise TamperedError(None, f"journal entry {columns[0]} was changed")
             self._sign_entry(columns, count, erased=True)
-        return namespaces
 
     def empty_lost_entries(self) -> dict[int, str | None]:
         return {}  # an emptied entry would be no proof any more of what was changed
