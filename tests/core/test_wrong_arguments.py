@@ -43,6 +43,7 @@ RIGHT: dict[str, Any] = {
         "kind": "about",
         "when": 1,
         "since": 1,
+        "until": 1,
         "entry": 1,
         "seq": 1,
     },

@@ -22,7 +22,11 @@ def log(context: Context) -> Reply:
     given = context.given
     id = find_ids(context, [given.id])[0] if given.id else None
     scope = context.scope if given.namespace else None
-    found = context.store.log(limit=given.limit, id=id, namespace=scope, since=given.since)
+    if given.follow and given.until is not None:
+        raise Failure("--follow goes on after the newest entry; leave --until out", 2)
+    found = context.store.log(
+        limit=given.limit, id=id, namespace=scope, since=given.since, until=given.until
+    )
     if given.follow:
         if given.form == "json":
             raise Failure("--follow has no end; use --jsonl in place of --json", 2)
@@ -120,6 +124,7 @@ COMMANDS: Final = (
             argument("id", nargs="?", metavar="ID", help="only to this memory"),
             LIMIT,
             argument("--since", type=int, default=0, metavar="ENTRY", help="after this entry"),
+            argument("--until", type=int, metavar="ENTRY", help="up to this entry"),
             argument("--follow", action="store_true", help="go on showing, oldest first"),
         ),
         example="bethink log --limit 20",

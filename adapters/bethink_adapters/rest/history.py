@@ -59,14 +59,17 @@ def fact(
 def log(
     caller: Client,
     since: Annotated[int, Query(ge=0, le=2**53)] = 0,
+    until: Annotated[int | None, Query(ge=0, le=2**53)] = None,
     limit: Annotated[int, Query(ge=1, le=MAX_ENTRIES)] = 100,
     namespace: Annotated[Namespace | None, Query()] = None,
     subtree: Annotated[Flag, Query()] = False,
 ) -> Response:
-    """List journal entries after entry *since*, the newest first."""
+    """List journal entries after entry *since*, up to entry *until*, the newest first."""
     whole = namespace is None and not caller.token.namespaces
     scope = None if whole else caller.scope(namespace, subtree)
-    found = caller.store.log(limit=limit, since=since, namespace=scope, skip_damaged=True)
+    found = caller.store.log(
+        limit=limit, since=since, until=until, namespace=scope, skip_damaged=True
+    )
     return Json({"items": dicts(found)})
 
 

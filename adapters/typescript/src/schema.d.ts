@@ -677,7 +677,7 @@ export interface paths {
         };
         /**
          * Log
-         * @description List journal entries after entry *since*, the newest first.
+         * @description List journal entries after entry *since*, up to entry *until*, the newest first.
          */
         get: operations["log"];
         put?: never;
@@ -4874,6 +4874,7 @@ export interface operations {
         parameters: {
             query?: {
                 since?: number;
+                until?: number;
                 limit?: number;
                 namespace?: string;
                 subtree?: boolean;
@@ -6340,6 +6341,7 @@ export interface operations {
         parameters: {
             query?: {
                 since?: number;
+                until?: number;
                 limit?: number;
                 namespace?: string;
                 subtree?: boolean;

@@ -386,10 +386,12 @@ class Memories(View):
         id: str | None = None,
         namespace: Scope | None = None,
         since: int = 0,
+        until: int | None = None,
         skip_damaged: bool = False,
     ) -> list[LogEntry]:
         """Return the journal, newest first: of a record, of a namespace, after entry *since*.
 
+        *until* is the last entry to return, None for the newest entry.
         Entries "touch" and "snapshot" belong to no single record: ``id`` and ``namespace`` are
         None. A damaged entry raises ``CorruptStoreError`` with the entry's number; with
         *skip_damaged*, the entry is listed with the action "damaged" and no changes.
@@ -399,7 +401,9 @@ class Memories(View):
         most = fields.limit("limit", limit)
         of = None if id is None else fields.identifier("id", id)
         skip = fields.boolean("skip_damaged", skip_damaged)
-        return self._engine.backend.log(most, of, scope, fields.integer("since", since, 0), skip)
+        first = fields.integer("since", since, 0)
+        last = None if until is None else fields.integer("until", until, 0)
+        return self._engine.backend.log(most, of, scope, first, skip, last)
 
     def entry(self, seq: int) -> LogEntry:
         """Return journal entry *seq*; an unknown or compacted entry raises ``NotFoundError``."""

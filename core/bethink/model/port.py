@@ -421,8 +421,12 @@ class Backend(Protocol):
         scope: Scope | None,
         since: int,
         skip_damaged: bool = False,
+        until: int | None = None,
     ) -> list[LogEntry]:
-        """Return journal entries, newest first; skip damage as ``Memories.log`` does."""
+        """Return journal entries after *since*, up to *until*, newest first.
+
+        Damage is skipped as ``Memories.log`` does.
+        """
 
     def backup(self, target: str) -> None:
         """Copy all data at one moment into the new file *target*, while writers go on.

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cache, partial
-from itertools import islice
 from operator import attrgetter
 from typing import Any
 
@@ -191,9 +190,10 @@ class PastBackend:
         scope: Scope | None,
         since: int,
         skip_damaged: bool = False,
+        until: int | None = None,
     ) -> list[LogEntry]:
-        found = self._present.log(None, id, scope, since, skip_damaged)
-        return list(islice((entry for entry in found if entry.seq <= self._seq), limit))
+        end = self._seq if until is None else min(until, self._seq)
+        return self._present.log(limit, id, scope, since, skip_damaged, end)
 
     def inspect(self, tell: Tell | None = None) -> AbstractContextManager[Inspection]:
         return self._present.inspect(tell)

@@ -117,3 +117,20 @@ def test_the_button_takes_a_named_snapshot(page: Any, server: Served) -> None:
     page.get_by_role("link", name="today").wait_for()
     with MemoryStore(server.path) as store:
         assert [each.name for each in store.snapshots()] == ["today"]
+
+
+def test_a_long_journal_is_reached_in_stretches(page: Any, server: Served) -> None:
+    with MemoryStore(server.path) as store:
+        first = store.store_many(f"Note {n}." for n in range(1200))[0]
+        oldest = store.log(id=first.id)[0].seq
+        newest = store.log(limit=1)[0].seq
+    opened(page, "/time?ns=default")
+    page.get_by_text(f"Entries {newest - 998} to {newest}").wait_for()
+    page.get_by_role("link", name="Older entries").click()
+    page.get_by_text(f"Entries {oldest} to {newest - 999}").wait_for()
+    page.locator(".head", has_text=f"Entry {newest - 999}, ").wait_for()
+    page.get_by_role("link", name="Newest entries").click()
+    page.locator(".head", has_text=f"Entry {newest}, ").wait_for()
+    opened(page, f"/time?ns=default&at={oldest}")
+    page.locator(".head", has_text=f"Entry {oldest}, ").wait_for()
+    page.locator(".rows .text", has_text="Note 0.").wait_for()

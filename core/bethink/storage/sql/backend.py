@@ -56,6 +56,7 @@ _LIVE = "WHERE state = 'live'"
 _EXPIRED = f"INDEXED BY records_expiring {_LIVE} AND expires_at IS NOT NULL AND expires_at <= ?"
 _MAX_COUNTED_SCOPES = 256  # the last counts of so many scopes are kept in memory
 
+_LAST_SEQ: Final = 2**63 - 1
 _SPARE_RECORDS: Final = 32
 """Read beyond twice a page, where SQL knows a filter only in part."""
 
@@ -297,14 +298,15 @@ class SQLBackend:
         scope: Scope | None,
         since: int,
         skip_damaged: bool = False,
+        until: int | None = None,
     ) -> list[LogEntry]:
         inside, parameters = scope_sql(EVERYWHERE if scope is None else scope)
         by_id = "" if id is None else f"AND seq IN ({ENTRIES_OF})"
         with self._connections.reading() as connection:
             found = self._auth.read_entries(
                 connection,
-                f"WHERE {inside} AND seq > ? {by_id} ORDER BY seq DESC LIMIT ?",
-                *(*parameters, since),
+                f"WHERE {inside} AND seq > ? AND seq <= ? {by_id} ORDER BY seq DESC LIMIT ?",
+                *(*parameters, since, _LAST_SEQ if until is None else until),
                 *(() if id is None else (id, id)),
                 -1 if limit is None else limit,
                 skip_damaged=skip_damaged,

@@ -7,9 +7,8 @@ import { scope } from "../core/state.js";
 import { each, html } from "../core/template.js";
 import { View } from "../core/view.js";
 import { choice } from "../parts/choice.js";
-import { compared } from "../parts/compared.js";
 import { empty, row, rowKeys, rows } from "../parts/rows.js";
-import { score } from "../parts/score.js";
+import { compared, score } from "../parts/score.js";
 import "../parts/why_not.js";
 
 const MODES = ["hybrid", "keyword", "semantic"];

@@ -31,14 +31,23 @@ class TimeMachine extends View {
   async read() {
     const { query } = this.place;
     const { signal } = this.life;
-    const [log, named] = await Promise.all([api.get("/log", { ...scope(), limit: ENTRIES }, signal), api.get("/snapshots", {}, signal)]);
-    const entries = log.items.reverse();
-    const seq = Number(query.get("at") ?? entries.at(-1)?.seq ?? 0);
+    const chosen = query.get("at");
+    const [{ entries, older }, named] = await Promise.all([this.stretch(query.get("until"), chosen), api.get("/snapshots", {}, signal)]);
+    const seq = Number(chosen ?? entries.at(-1)?.seq ?? 0);
     const asked = query.get("q") ?? "";
-    const told = { entries, snapshots: named.items, seq, asked };
+    const told = { entries, snapshots: named.items, seq, asked, older };
     if (!entries.length) return { ...told, items: [] };
     const [found, compared] = await Promise.all([this.found(seq, asked), this.compared(seq)]);
     return query === this.place.query ? { ...told, ...found, ...compared } : {};
+  }
+
+  /** The entries on the slider, the oldest first, and the last entry before: up to an entry, or around the chosen one.
+   * @param {string | null} until @param {string | null} chosen */
+  async stretch(until, chosen) {
+    const { items } = await api.get("/log", { ...scope(), limit: ENTRIES, until }, this.life.signal);
+    const older = items.length === ENTRIES ? items.pop().seq : null;
+    if (until === null && older !== null && chosen !== null && Number(chosen) <= older) return this.stretch(chosen, chosen);
+    return { entries: items.reverse(), older };
   }
 
   /** The memories, or the hits for a question, as of an entry; unchanged if they are shown already.
@@ -121,13 +130,21 @@ class TimeMachine extends View {
     return html`<div class="head"><h1>Time machine</h1><p class="soft">${this.told()}</p></div>
       <label>Moment <input type="range" name="moment" list="moments" min="0" max=${this.entries.length - 1} .value=${String(this.position())} aria-valuetext=${this.told()}
         @input=${(event) => this.choose(Number(event.target.value))}></label>
-      <datalist id="moments">${each(this.marks(), ({ name }) => name, ({ name, index }) => html`<option value=${index} label=${name}></option>`)}</datalist>
+      ${this.stretches()}<datalist id="moments">${each(this.marks(), ({ name }) => name, ({ name, index }) => html`<option value=${index} label=${name}></option>`)}</datalist>
       <p class="tools actions">${each(this.snapshots, ({ name }) => name, ({ name, seq }) => html`<a class="tag" href=${changedQuery({ at: seq })} aria-current=${seq === this.seq ? "true" : "false"}>${name}</a>`)}</p>
       ${this.forms()}${this.changes()}
       <section><h2>${this.asked ? "Hits" : "Memories"} as of this moment</h2>${this.items.length
         ? rows(this.items, (item, index) => row(item.memory ?? item, { now: index === this.at, inside: item.memory && score(item.explanation) }))
         : empty("No memory at this moment.")}
         ${this.next && html`<p><button @click=${() => this.more().catch(failed)}>Show ${PAGE} more</button></p>`}</section>`;
+  }
+
+  /** Where the slider is in a longer journal, and the ways on. */
+  stretches() {
+    const until = this.place.query.get("until");
+    return (until || this.older) && html`<p class="tools actions soft">Entries ${this.entries[0].seq} to ${this.entries.at(-1).seq}
+      ${this.older && html`<a href=${changedQuery({ until: this.older, at: this.older })}>Older entries</a>`}
+      ${until && html`<a href=${changedQuery({ until: null, at: null })}>Newest entries</a>`}</p>`;
   }
 
   /** The snapshots with their places on the slider. */
