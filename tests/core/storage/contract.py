@@ -489,25 +489,6 @@ class BackendContract(ChronicleContract):
         ]
         assert (told[1].namespace, told[1].changes) == ("a/b", {"id": "r2"})
 
-    def test_the_journal_can_be_narrowed(self, backend: Backend) -> None:
-        insert(backend, record("r1"), record("r2", namespace="a/b"), record("r3"))
-
-        def told(
-            limit: int | None,
-            id: str | None = None,
-            scope: Scope | None = None,
-            since: int = 0,
-            until: int | None = None,
-        ) -> list[int]:
-            found = backend.log(limit, id, scope, since, until=until)
-            return [entry.seq for entry in found]
-
-        assert (told(2), told(0), told(None, "r2"), told(None, "none")) == ([3, 2], [], [2], [])
-        assert (told(None, None, Subtree("a")), told(1, None, "default")) == ([2], [3])
-        assert (told(None, None, None, 2), told(None, "r1", "default", 1)) == ([3], [])
-        assert (told(1, until=2), told(None, since=1, until=2), told(2, until=0)) == ([2], [2], [])
-        assert (told(None, until=2**63 - 1), told(None, "r2", until=1)) == ([3, 2, 1], [])
-
     @pytest.mark.parametrize("in_child", [False, True])
     def test_a_backend_goes_on_after_a_sleep(self, backend: Backend, in_child: bool) -> None:
         insert(backend, record("r1"))

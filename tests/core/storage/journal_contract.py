@@ -11,7 +11,7 @@ import pytest
 from bethink.errors import ValidationError
 from bethink.model.arrays import Vector
 from bethink.model.journal import non_empty_fields
-from bethink.model.namespaces import EVERYWHERE, Subtree
+from bethink.model.namespaces import EVERYWHERE, Scope, Subtree
 from bethink.model.port import EMBEDDED, Backend, Current, Link
 from bethink.model.records import Snapshot
 
@@ -292,6 +292,25 @@ class ChronicleContract(ABC):
             changes = [entry.changes for entry, _ in everything.entries()]
         assert changes == [None, {"left": "r1"}, None]
         assert backend.log(1, None, None, 0)[0].changes == {}
+
+    def test_the_journal_can_be_narrowed(self, backend: Backend) -> None:
+        insert(backend, record("r1"), record("r2", namespace="a/b"), record("r3"))
+
+        def told(
+            limit: int | None,
+            id: str | None = None,
+            scope: Scope | None = None,
+            since: int = 0,
+            until: int | None = None,
+        ) -> list[int]:
+            found = backend.log(limit, id, scope, since, until=until)
+            return [entry.seq for entry in found]
+
+        assert (told(2), told(0), told(None, "r2"), told(None, "none")) == ([3, 2], [], [2], [])
+        assert (told(None, None, Subtree("a")), told(1, None, "default")) == ([2], [3])
+        assert (told(None, None, None, 2), told(None, "r1", "default", 1)) == ([3], [])
+        assert (told(1, until=2), told(None, since=1, until=2), told(2, until=0)) == ([2], [2], [])
+        assert (told(None, until=2**63 - 1), told(None, "r2", until=1)) == ([3, 2, 1], [])
 
     def test_nothing_is_wrong_with_what_was_written(self, backend: Backend) -> None:
         """Everything is shown for checking, and nothing of it is damaged."""
