@@ -31,7 +31,7 @@ _NAMES_BY_MODULE = {
     "features.rankings": "CATEGORIES DecayProduct FiveSignal guess_category query_intent",
     "features.statements": "Conflict",
     "features.stats": "Stats",
-    "features.transfer": "Merged",
+    "features.transfer": "Archived Merged",
     "features.working": (
         "KeyedMemory LongTermMemory Memory MemoryItem ScoredRecord ShortTermMemory VectorMemory"
     ),

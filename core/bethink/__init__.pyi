@@ -57,6 +57,7 @@ from .features.rankings import guess_category as guess_category
 from .features.rankings import query_intent as query_intent
 from .features.statements import Conflict as Conflict
 from .features.stats import Stats as Stats
+from .features.transfer import Archived as Archived
 from .features.transfer import Merged as Merged
 from .features.why_not import WhyNot as WhyNot
 from .features.working import KeyedMemory as KeyedMemory

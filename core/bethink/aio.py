@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeAlias, 
 
 from .calls import suggesting
 from .features.files import Files
-from .features.transfer import Merged
+from .features.transfer import Archived, Merged
 from .features.working import KeyedMemory, VectorMemory
 from .memory.history import When
 from .memory.memories import check_store
@@ -194,6 +194,16 @@ class AsyncMemoryStore(_AsyncView):
         source = other.sync if isinstance(other, AsyncMemoryStore) else other
         return await finish_in_thread(self.sync.merge_from, source, **options)
 
+    async def archive_to(
+        self,
+        other: AsyncMemoryStore | MemoryStore | str | os.PathLike[str],
+        **options: Any,
+    ) -> Archived:
+        """Move memories with all history to a second store, which may be awaitable, too."""
+        target = other.sync if isinstance(other, AsyncMemoryStore) else other
+        return await finish_in_thread(self.sync.archive_to, target, **options)
+
+    update_wrapper(archive_to, MemoryStore.archive_to)
     update_wrapper(merge_from, MemoryStore.merge_from)
 
     async def __aenter__(self) -> Self:

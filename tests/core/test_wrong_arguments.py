@@ -35,6 +35,7 @@ from .clock import Clock
 NAN, INF = float("nan"), float("inf")
 RIGHT: dict[str, Any] = {
     "embedder": HashEmbedder(8),
+    "namespace": "default",
     **{"id": "r1", "ids": ["r1"], "source": "r1", "target": "r2", "keep": "r1", "drop": "r2"},
     **{"content": "a whale", "items": ["a whale"], "query": "whale", "key": "k", "name": "v"},
     **{

@@ -1,4 +1,4 @@
-"""The commands that move memories: export, import, merge."""
+"""The commands that move memories: export, import, merge, archive-to."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..surface.location import find_namespace
 from . import output
-from .arguments import FILTER, SIMILARITY, arguments, filter_of
+from .arguments import FILTER, SIMILARITY, YES, arguments, filter_of
 from .command import Command, Context, Failure, Reply, argument
 
 if TYPE_CHECKING:
@@ -100,6 +100,26 @@ def merge(context: Context) -> Reply:
     return Reply(merged.to_dict(), output.pairs(merged.to_dict()))
 
 
+def archive_to(context: Context) -> Reply:
+    """Move the memories of a namespace to a second file."""
+    from pathlib import Path
+
+    given = context.given
+    target = Path(given.target).expanduser()
+    if not given.namespace:
+        raise Failure("give the namespace to move: --namespace NAME", 2)
+    count = context.store.count(namespace=context.scope)
+    if given.dry_run:
+        line = f"would move {count:,} memories of {given.namespace} to {target}"
+        return Reply({"forgotten": count, "dry_run": True}, [line])
+    context.confirm(count, "move")
+    done = context.store.archive_to(target, namespace=context.scope, progress=output.bar("copied"))
+    lines = [f"moved {done.forgotten:,} memories to {target}"]
+    if done.changed:
+        lines.append(f"{done.changed:,} stay, since they changed meanwhile")
+    return Reply(done.to_dict(), lines)
+
+
 COMMANDS: Final = (
     Command(
         "export",
@@ -141,5 +161,12 @@ COMMANDS: Final = (
         ),
         "write",
         example="bethink merge second.db",
+    ),
+    Command(
+        "archive-to",
+        "move a namespace with all history to a second file",
+        archive_to,
+        arguments(argument("target", metavar="PATH", help="the second memory file"), YES),
+        example="bethink archive-to 2025.db --namespace users/ann --yes",
     ),
 )

@@ -43,6 +43,7 @@ CALLS = {
     "export": (["export", "out.jsonl"], "wrote 7 to out.jsonl"),
     "import": (["import", "in.jsonl"], "added"),
     "merge": (["merge", "second.db"], "added"),
+    "archive-to": (["archive-to", "old.db", "-n", "users/ann", "--yes"], "moved"),
     "verify": (["verify"], "no problems"),
     "repair": (["repair"], "no problems"),
     "compact": (["compact", "--before", "#4", "--yes"], "history begins after entry"),
@@ -80,6 +81,7 @@ MISSING = [
     ["undo", "999"],
     ["import", "missing.jsonl"],
     ["merge", "missing.db"],
+    ["archive-to", "old.db", "-n", "users/nobody", "--yes"],
     ["tasks", "show", "bd-2"],
     ["install"],
 ]
@@ -108,6 +110,8 @@ WRONG = [
     ["list", "--where", '{"colour": "red"}'],
     ["list", "--order", "colour"],
     ["tidy", "--unused", "90d"],
+    ["archive-to", "old.db"],
+    ["archive-to", "old.db", "-n", "users/ann"],  # wants --yes
     ["compact"],
     ["compact", "--before", "#4", "--keep", "90d"],
     ["compact", "--keep", "soon"],

@@ -49,6 +49,8 @@ def returned() -> Iterator[Any]:
         yield store.compact(keep=0)
         with MemoryStore() as other:
             yield other.merge_from(store)
+            with MemoryStore() as third:
+                yield other.archive_to(third, namespace=bethink.EVERYWHERE)
 
 
 EVERY = list(returned())

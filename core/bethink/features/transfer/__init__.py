@@ -14,6 +14,7 @@ from ...model.progress import Progress, telling
 from .lines import LONGEST_LINE as LONGEST_LINE
 
 if TYPE_CHECKING:
+    from .archive import Archived as Archived
     from .exporter import Target as Target
     from .foreign import ForeignLink as ForeignLink
     from .foreign import ForeignRecord as ForeignRecord
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 __getattr__ = lazy_names(
     __name__,
     {
+        "archive": "Archived",
         "exporter": "Target",
         "foreign": "ForeignLink ForeignRecord PastChange "
         "foreign_link foreign_record import_foreign",
@@ -37,7 +39,7 @@ __getattr__ = lazy_names(
 
 
 class TransferVerbs(Memories):
-    """The verbs ``export``, ``import_`` and ``merge_from``."""
+    """The verbs ``export``, ``import_``, ``merge_from`` and ``archive_to``."""
 
     def export(
         self,
@@ -107,3 +109,35 @@ class TransferVerbs(Memories):
         source = other._engine if isinstance(other, Memories) else other
         with telling(progress) as tell:
             return merge_from(self._engine, source, scope, least, tell)
+
+    def archive_to(
+        self,
+        other: Memories | str | os.PathLike[str],
+        *,
+        namespace: Scope,
+        progress: Progress = None,
+    ) -> Archived:
+        """Move the memories of *namespace*, with all history, to a second store.
+
+        *other* is an open store or the location of a store, new or empty. There, the memories have
+        the same ids, versions and times; ``as_of`` a time, ``audit`` and ``undo`` answer as here.
+        Then the memories are forgotten here; ``compact`` later removes them from the file. After a
+        crash, repeat the call: a complete copy is found again. A store with different records
+        raises ``ValidationError``, a namespace without memories ``NotFoundError``. To bring the
+        memories back, ``restore`` them, or ``merge_from`` the second store once ``compact`` removed
+        them. *progress*, see ``reembed``, counts lines of the copy.
+        """
+        from .archive import archive, check_source
+
+        scope = check_scope(namespace)
+        with telling(progress) as tell:
+            if isinstance(other, Memories):
+                return archive(self._engine, other._engine, scope, tell)
+            if not isinstance(other, str | os.PathLike):
+                kind = type(other).__name__
+                fields.fail(f"archive_to needs a store or the location of one, not {kind}")
+            if not os.path.exists(other):
+                check_source(self._engine, scope)
+            clock = self._engine.clock
+            with type(self)(other, embedder=self.embedder, clock=clock) as opened:
+                return archive(self._engine, opened._engine, scope, tell)

@@ -103,7 +103,7 @@ def merge_from(
     engine.check_open()
     if isinstance(other, Engine):
         other.check_open()
-        _check_other(engine, other.backend.location, itself=other is engine)
+        check_other(engine, other.backend.location, itself=other is engine)
         foreign = ForeignStore.load(other.backend, engine.clock(), other.current, scope)
         return merge(engine, foreign, least, tell)
     if not isinstance(other, str | os.PathLike):
@@ -114,16 +114,19 @@ def merge_from(
         raise StorageError(path, "there is no such file")
     if not os.path.getsize(path):
         raise StorageError(path, "it is empty, so no store")
-    _check_other(engine, path)
+    check_other(engine, path)
     with closing(open_backend(path)) as backend:
         return merge(engine, ForeignStore.load(backend, engine.clock(), scope=scope), least, tell)
 
 
-def _check_other(engine: Engine, location: str, *, itself: bool = False) -> None:
+def check_other(
+    engine: Engine, location: str, *, itself: bool = False, what: str = "merged with"
+) -> None:
+    """Refuse the store of *engine* itself as the second store."""
     own = engine.backend.location
     files = ":memory:" not in (own, location) and os.path.exists(own) and os.path.exists(location)
     if itself or (files and os.path.samefile(own, location)):
-        raise ValidationError("a store cannot be merged with itself")
+        raise ValidationError(f"a store cannot be {what} itself")
 
 
 def merge(
