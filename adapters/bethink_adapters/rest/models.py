@@ -189,6 +189,9 @@ class TidyBody(Body):
 class CompactBody(Body):
     """The history to remove: *before* a moment, or all but the last *keep* days."""
 
+    model_config = ConfigDict(
+        json_schema_extra={"oneOf": [{"required": ["before"]}, {"required": ["keep"]}]}
+    )
     before: Moment | None = None
     keep: Annotated[float, Field(ge=0, le=1e6)] | None = None
     dry_run: bool = True

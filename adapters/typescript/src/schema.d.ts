@@ -1323,7 +1323,7 @@ export interface components {
             dry_run?: boolean;
             /** Confirm */
             confirm?: string | null;
-        };
+        } & (unknown | unknown);
         /**
          * Compacted
          * @description The first journal entry that stays with its time, what was removed, and the bytes freed.
