@@ -46,7 +46,8 @@ def _describe(store: MemoryStore) -> Iterator[str]:
     yield f"  namespaces  {_largest(stats.namespaces)}"
     yield f"  categories  {_largest(stats.categories)}"
     yield f"  embedder    {stats.embedder}, schema {stats.schema_version}{', keyed' * stats.keyed}"
-    yield f"  journal     {stats.journal_length:,} entries, {changed}"
+    yield f"  journal     {stats.journal_entries:,} entries, {changed}"
+    yield f"  unused      {stats.free_bytes / 1e6:,.1f} MB of the file"
     yield "newest memories"
     for record in store.all(namespace=EVERYWHERE, order="newest", limit=_SHOWN):
         yield f"  {_time(record.created_at)}  {record.namespace}  {record}"

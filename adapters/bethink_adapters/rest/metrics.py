@@ -33,7 +33,14 @@ class Metrics:
         ]
         lines.append("# TYPE bethink_memories gauge")
         lines += [f'bethink_memories{{state="{s}"}} {n}' for s, n in stats.states.items()]
-        lines += ["# TYPE bethink_journal_entries gauge"]
-        lines += [f"bethink_journal_entries {stats.journal_length}"]
-        lines += ["# TYPE bethink_file_bytes gauge", f"bethink_file_bytes {stats.bytes}"]
+        gauges = {
+            "journal_entries": stats.journal_entries,
+            "access_rows": stats.access_rows,
+            "pending_accesses": stats.pending_accesses,
+            "file_bytes": stats.bytes,
+            "free_bytes": stats.free_bytes,
+            "resident_bytes": stats.resident_bytes,
+        }
+        for name, value in gauges.items():
+            lines += [f"# TYPE bethink_{name} gauge", f"bethink_{name} {value}"]
         return "\n".join(lines) + "\n"

@@ -2266,9 +2266,14 @@ export interface components {
          *     ``states`` counts the records in each state: "live", "superseded", "archived", "forgotten",
          *     "erased", "expired". ``namespaces`` and ``categories`` count the live records; records without a
          *     category are in no category. ``outcomes`` counts the live records by outcome, rounded to a tenth
-         *     ("-0.3"); ``created`` by day of creation in UTC ("2026-11-24"). ``bytes`` is the size of the
-         *     file once the log is written back. ``last_change`` is the time of the last journal entry in Unix
-         *     seconds, None without entries. ``keyed`` says whether the file has an integrity key.
+         *     ("-0.3"); ``created`` by day of creation in UTC ("2026-11-24").
+         *
+         *     ``bytes`` is the size of the file once the log is written back, ``free_bytes`` the part that the
+         *     next writes use, 0 on Postgres. ``journal_length`` is the last journal position, and
+         *     ``journal_entries`` are the entries left by ``compact``. ``access_rows`` are the stored counts
+         *     of recalls. ``resident_bytes`` are held by the indexes of this process, and
+         *     ``pending_accesses`` wait for a write. ``last_change`` is the time of the last journal entry in
+         *     Unix seconds, None without entries. ``keyed`` says whether the file has an integrity key.
          */
         Stats: {
             /** Location */
@@ -2295,12 +2300,22 @@ export interface components {
             };
             /** Bytes */
             bytes: number;
+            /** Free Bytes */
+            free_bytes: number;
             /** Embedder */
             embedder: string;
             /** Schema Version */
             schema_version: number;
             /** Journal Length */
             journal_length: number;
+            /** Journal Entries */
+            journal_entries: number;
+            /** Access Rows */
+            access_rows: number;
+            /** Resident Bytes */
+            resident_bytes: number;
+            /** Pending Accesses */
+            pending_accesses: number;
             /** Last Change */
             last_change: number | null;
             /** Keyed */

@@ -22,9 +22,14 @@ class Stats(Value):
     ``states`` counts the records in each state: "live", "superseded", "archived", "forgotten",
     "erased", "expired". ``namespaces`` and ``categories`` count the live records; records without a
     category are in no category. ``outcomes`` counts the live records by outcome, rounded to a tenth
-    ("-0.3"); ``created`` by day of creation in UTC ("2026-11-24"). ``bytes`` is the size of the
-    file once the log is written back. ``last_change`` is the time of the last journal entry in Unix
-    seconds, None without entries. ``keyed`` says whether the file has an integrity key.
+    ("-0.3"); ``created`` by day of creation in UTC ("2026-11-24").
+
+    ``bytes`` is the size of the file once the log is written back, ``free_bytes`` the part that the
+    next writes use, 0 on Postgres. ``journal_length`` is the last journal position, and
+    ``journal_entries`` are the entries left by ``compact``. ``access_rows`` are the stored counts
+    of recalls. ``resident_bytes`` are held by the indexes of this process, and
+    ``pending_accesses`` wait for a write. ``last_change`` is the time of the last journal entry in
+    Unix seconds, None without entries. ``keyed`` says whether the file has an integrity key.
     """
 
     location: str
@@ -34,9 +39,14 @@ class Stats(Value):
     outcomes: Mapping[str, int]
     created: Mapping[str, int]
     bytes: int
+    free_bytes: int
     embedder: str
     schema_version: int
     journal_length: int
+    journal_entries: int
+    access_rows: int
+    resident_bytes: int
+    pending_accesses: int
     last_change: float | None
     keyed: bool
 
@@ -63,9 +73,14 @@ class StatsVerbs(Memories):
             backend.namespaces(scope, now),
             *_live_counts(totals),
             totals.bytes,
+            totals.free_bytes,
             self.embedder.name,
             totals.schema_version,
             head,
+            totals.entries,
+            totals.accesses,
+            self._engine.index.nbytes,
+            len(self._engine.index.touches.unwritten()),
             None if last is None else last.at,
             totals.keyed,
         )

@@ -86,6 +86,11 @@ class ResidentIndex:
             moment.start_anew()
 
     @property
+    def nbytes(self) -> int:
+        """The bytes of the indexes in memory, of the present and of moments."""
+        return self._scopes.nbytes
+
+    @property
     def behind(self) -> bool:
         """Whether a commit is not in the index yet."""
         return self._backend.head() != self._seen

@@ -31,6 +31,11 @@ class ScopeLRU:
         self._counted: dict[_Place, int] = {}
         self._bytes = 0
 
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all indexes together."""
+        return self._bytes
+
     def containing(self, namespace: str) -> list[Scope]:
         """Return the resident scopes that contain *namespace*."""
         single = [scope for scope in _single_scopes(namespace) if scope in self.indexes]

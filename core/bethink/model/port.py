@@ -283,10 +283,14 @@ class Totals(NamedTuple):
     """The numbers of records by state, category, outcome and day, and the facts of the file.
 
     Outcomes are rounded to tenths. The day of creation, in UTC, is a ``datetime.date`` ordinal.
+    ``entries`` and ``accesses`` are the rows of both tables; ``free_bytes`` a next write uses.
     """
 
     counts: Mapping[tuple[str, str | None, float, int], int]
+    entries: int
+    accesses: int
     bytes: int
+    free_bytes: int
     schema_version: int
     keyed: bool
 

@@ -97,3 +97,26 @@ def test_stats_and_get_many_are_awaitable() -> None:
             assert await store.get_many([record.id, "unknown"]) == [record, None]
 
     asyncio.run(live())
+
+
+def test_stats_tell_what_grows(path: Path) -> None:
+    with MemoryStore(path, embedder=HashEmbedder(16)) as store:
+        records = store.store_many(f"note {n} of the whale" for n in range(200))
+        empty = store.stats()
+        assert (empty.journal_entries, empty.access_rows, empty.pending_accesses) == (200, 0, 0)
+        assert (empty.resident_bytes, empty.free_bytes) == (0, 0)
+        store.recall("whale", k=10)
+        used = store.stats()
+        assert (used.pending_accesses, used.access_rows) == (10, 0)
+        assert used.resident_bytes > 200 * 16 * 4
+        store.forget(record.id for record in records[:100])
+        store.snapshot("now")
+        assert store.stats().pending_accesses == 0
+        assert 0 < store.stats().access_rows <= 10
+        store.forget(record.id for record in records[100:])
+        before = store.stats()
+        store.compact(keep=0)
+        after = store.stats()
+        assert after.journal_entries < 10 < before.journal_entries
+        assert after.journal_length > before.journal_length
+        assert after.access_rows == 0

@@ -88,11 +88,11 @@ class PostgresBackend(SQLBackend):
         record = self.get([value]).get(value)
         return known_id(value, "live" if record is None else record.state)
 
-    def _size_and_version(self, connection: Connection) -> tuple[int, int]:
+    def _file_facts(self, connection: Connection) -> tuple[int, int, int]:
         sizes = " + ".join(f"pg_total_relation_size('{{}}.{table}')" for table in TABLES)
         schema = self._server.schema
         ((size,),) = connection.execute(f"SELECT {sizes.replace('{}', schema)}").fetchall()
-        return size, LATEST
+        return size, 0, LATEST  # Postgres counts no unused bytes without an extension
 
     @contextmanager
     def inspect(self, tell: Tell | None = None) -> Iterator[PostgresInspection]:

@@ -218,13 +218,15 @@ class SQLBackend:
                 "GROUP BY 1, 2, 3, 4",
                 (now, *parameters),
             ).fetchall()
-            size, version = self._size_and_version(connection)
+            rows = "SELECT (SELECT count(*) FROM journal), (SELECT count(*) FROM accesses)"
+            entries, accesses = connection.execute(rows).fetchone()
+            size, free, version = self._file_facts(connection)
         counts = {tuple(group): count for *group, count in found}
-        return Totals(counts, size, version, self._auth.keyed)
+        return Totals(counts, entries, accesses, size, free, version, self._auth.keyed)
 
     @abstractmethod
-    def _size_and_version(self, connection: Connection) -> tuple[int, int]:
-        """Return the bytes of all tables, and the version of the schema."""
+    def _file_facts(self, connection: Connection) -> tuple[int, int, int]:
+        """Return the bytes of all tables, the unused bytes, and the version of the schema."""
 
     def changes(self, since: int, scopes: Sequence[Scope]) -> Changes:
         inside, parameters = scopes_sql(scopes)

@@ -65,12 +65,12 @@ class SQLiteBackend(SQLBackend):
             with self._files.writing() as connection:
                 yield SQLiteWriter(connection)
 
-    def _size_and_version(self, connection: Connection) -> tuple[int, int]:
-        size, version = connection.execute(
-            "SELECT page_count * page_size, user_version "
-            "FROM pragma_page_count, pragma_page_size, pragma_user_version"
+    def _file_facts(self, connection: Connection) -> tuple[int, int, int]:
+        size, free, version = connection.execute(
+            "SELECT page_count * page_size, freelist_count * page_size, user_version FROM "
+            "pragma_page_count, pragma_page_size, pragma_freelist_count, pragma_user_version"
         ).fetchone()
-        return size, version
+        return size, free, version
 
     @contextmanager
     def inspect(self, tell: Tell | None = None) -> Iterator[SQLiteInspection]:
