@@ -19,11 +19,13 @@ from bethink.bench.corpus import Corpus, build_corpus
 from bethink.bench.embedding import SharedEmbedder
 from bethink.bench.engines import MEMORIES, import_engine
 from bethink.bench.findings import Findings
+from bethink.bench.growth import SIZES, growth
 from bethink.bench.measures import Plan, Run
 from bethink.bench.peers import PEERS
 from bethink.bench.picture import draw
 from bethink.bench.readme import rewrite
 from bethink.bench.report import as_document, as_json, as_text, machine
+from bethink.bench.soak import LIVE, soak
 
 LARGEST_WITH_OWN_EMBEDDER = 10_000
 LARGEST_FOR_PEERS = 100_000
@@ -47,6 +49,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmark in a process whose numpy uses one thread; return the exit status."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     options = parsed(arguments)
+    if options.soak:
+        lines, faults = soak(options.soak, (options.sizes or [LIVE])[0])
+        print("\n".join(lines))
+        return int(faults > 0)
     if options.saved:
         document = json.loads(options.saved.read_text(encoding="utf-8"))
     else:
@@ -54,10 +60,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if wanted != dict(os.environ):
             command = [sys.executable, "-m", "bethink.bench", *arguments]
             return subprocess.run(command, env=wanted, check=False).returncode
+        if options.growth:
+            print_growth(options.sizes or SIZES)
+            return 0
         document = run(options)
     print(as_text(document))
     keep(document, options)
     return 0
+
+
+def print_growth(sizes: Sequence[int]) -> None:
+    """Print the growth table of each size."""
+    for size in sizes:
+        print(f"{size:,} memories")
+        for name, figure in growth(size):
+            print(f"  {name:62} {figure:>16}", flush=True)
 
 
 def parsed(arguments: Sequence[str]) -> argparse.Namespace:
@@ -107,6 +124,8 @@ def option_parser() -> argparse.ArgumentParser:
     add("--readme", type=Path, metavar="FILE", help="put picture and tables between FILE's marks")
     add("--rounds", type=int, help=f"repetitions of a recall (default: {Plan().rounds})")
     add("--dimension", type=int, default=256, help="of the shared vectors (default: 256)")
+    add("--growth", action="store_true", help="time and bytes of the verbs as a file grows")
+    add("--soak", type=float, metavar="MINUTES", help="two processes use a file; --sizes: memories")
     add("--quick", action="store_true", help="1000 memories and few rounds")
     return parser
 
