@@ -216,25 +216,29 @@ class Connections:
         """Take the write lock, over a new connection if the last broke meanwhile."""
         if self._closed:
             raise StoreClosedError
-        for is_last in (self._writer is None, True):
+        while True:
+            is_new = self._writer is None
             self._writer = connection = self._writer or self.connect()
             try:
-                cursor = connection.raw.execute(self._begin, prepare=False)
-                while not cursor.description or cursor.description[0].name != "name":
-                    cursor.nextset()
-                connection.facts = dict(cursor.fetchall())
-                cursor.nextset()
-                connection.last, connection.end = cursor.fetchone(), None
+                self._take_lock(connection)
             except psycopg.OperationalError:
+                has_broken = connection.raw.closed
                 self._drop_writer()
-                if is_last:
+                if is_new or not has_broken:  # such as a lock that another process keeps
                     raise
             except BaseException:
                 self._drop_writer()
                 raise
             else:
                 return connection
-        raise AssertionError  # pragma: no cover
+
+    def _take_lock(self, connection: PostgresConnection) -> None:
+        cursor = connection.raw.execute(self._begin, prepare=False)
+        while not cursor.description or cursor.description[0].name != "name":
+            cursor.nextset()
+        connection.facts = dict(cursor.fetchall())
+        cursor.nextset()
+        connection.last, connection.end = cursor.fetchone(), None
 
     def _undo(self, connection: PostgresConnection) -> None:
         try:

@@ -225,13 +225,31 @@ def test_a_write_whose_connection_breaks_half_way_leaves_nothing(location: str) 
     backend.close()
 
 
+def count_connections(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """Return a list that gets each connection opened from now on."""
+    opened: list[object] = []
+    real = connections.PostgresConnection
+
+    class Counted(real):  # type: ignore[misc, valid-type]
+        def __init__(self, *given: Any) -> None:
+            opened.append(self)
+            super().__init__(*given)
+
+    monkeypatch.setattr(connections, "PostgresConnection", Counted)
+    return opened
+
+
 def test_a_writer_waits_no_longer_than_the_limit_for_another(
     location: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connections, "LOCK_SECONDS", 0.2)
     one, other = open_backend(location), open_backend(location)
-    with one.write(), pytest.raises(StoreBusyError), other.write():
-        raise AssertionError
+    insert(other, record("r0"))  # the writer is connected
+    opened = count_connections(monkeypatch)
+    with one.write():
+        with pytest.raises(StoreBusyError), other.write():
+            raise AssertionError
+        assert len(opened) == 1  # of *one*: a lock that another process keeps is asked for once
     insert(other, record("r1"))
     one.close()
     other.close()
