@@ -35,7 +35,7 @@ class Server:
 
     def __init__(self, data: Path, settings: Mapping[str, object]) -> None:
         self.data = data
-        self.port = _free_port()
+        self.port = free_port()
         self._settings = {**SETTINGS, "port": self.port, **settings}
         self.url = f"postgresql://postgres@127.0.0.1:{self.port}/postgres"
 
@@ -147,7 +147,7 @@ def programs() -> Path:
     return copy / "package" / "pginstall" / "bin"
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return int(free.getsockname()[1])
