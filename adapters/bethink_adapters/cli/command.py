@@ -12,11 +12,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from ..surface.location import find_file, find_namespace
+from ..surface.location import Location, find_location, find_namespace
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from pathlib import Path
 
     from bethink import MemoryStore
     from bethink.adapting import Scope
@@ -87,23 +86,19 @@ class Context:
         self.environment = environment
 
     @cached_property
-    def path(self) -> Path:
-        """The memory file."""
-        return find_file(self.given.db, environment=self.environment)
+    def location(self) -> Location:
+        """The place of the memory."""
+        return find_location(self.given.db, environment=self.environment)
 
     @cached_property
     def store(self) -> MemoryStore:
-        """The open store of the file; a command that reads makes no file."""
-        from bethink import MemoryStore
-
-        if self.command.access == "write":
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-        elif not self.path.exists():
+        """The open store; a command that reads makes no file."""
+        if self.command.access != "write" and not self.location.exists():
             raise Failure(
-                f"no memory file at {self.path}; `bethink store TEXT` makes the file, "
+                f"no memory file at {self.location}; `bethink store TEXT` makes the file, "
                 "--db PATH or BETHINK_DB names another"
             )
-        return MemoryStore(self.path)
+        return self.location.open()
 
     def close(self) -> None:
         """Close the store if the command has opened the store."""

@@ -30,7 +30,7 @@ def mcp(context: Context) -> Reply:
         raise Failure("--http takes a port from 0 to 65535", 2)
     return Reply(
         code=run(
-            context.path,
+            context.location,
             namespace=find_namespace(given.namespace, context.environment),
             everything=given.tools == "all",
             read_only=given.read_only,
@@ -101,7 +101,7 @@ def doctor(context: Context) -> Reply:
     """Check the file, the program, and every host that is here."""
     from ..hosts.doctor import examine
 
-    checks = list(examine(context.path, _program(context), _place(context)))
+    checks = list(examine(context.location, _program(context), _place(context)))
     lines = [f"{'ok  ' if each.ok else 'FAIL'}  {each.what}: {each.detail}" for each in checks]
     data = [{"what": each.what, "ok": each.ok, "detail": each.detail} for each in checks]
     return Reply(data, lines, 0 if all(each.ok for each in checks) else 1)
@@ -117,7 +117,7 @@ def hook(context: Context) -> Reply:
         text = run(
             context.given.host,
             sys.stdin.buffer.read().decode("utf-8", "replace"),
-            context.path,
+            context.location,
             namespace=find_namespace(context.given.namespace, context.environment),
             environment=context.environment,
         )

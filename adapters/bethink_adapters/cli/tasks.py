@@ -50,7 +50,7 @@ def _show(context: Context, listing: Listing) -> Reply:
     from ..tasks import find, linked
 
     task = _one(context, listing)
-    record = find(context.store, task, _namespace(context)) if context.path.exists() else None
+    record = find(context.store, task, _namespace(context)) if context.location.exists() else None
     memories = linked(context.store, record) if record is not None else []
     facts = {name: value for name, value in _facts(task).items() if value not in (None, "", [])}
     lines = [*output.pairs(facts), "", *output.memories(memories)]

@@ -7,11 +7,11 @@ import subprocess
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from bethink import __version__
 
+from ..surface.location import Location
 from .install import Place, SettingsError, install
 from .settings import Program
 from .table import Host
@@ -38,27 +38,28 @@ class Check:
     detail: str
 
 
-def examine(path: Path, program: Program, where: Place) -> Iterator[Check]:
+def examine(location: Location, program: Program, where: Place) -> Iterator[Check]:
     """Yield the checks; nothing is written."""
     yield Check("bethink", True, __version__)
-    yield _check_file(path)
+    yield _check_file(location)
     yield _check_server(program)
     for host in where.found():
         yield _check_host(host, program, where)
 
 
-def _check_file(path: Path) -> Check:
-    from bethink import BethinkError, MemoryStore
+def _check_file(location: Location) -> Check:
+    from bethink import BethinkError
 
-    if not path.exists():
-        return Check("file", True, f"{path} is not there yet; the first store makes the file")
+    if not location.exists():
+        return Check("file", True, f"{location} is not there yet; the first store makes the file")
     try:
-        with MemoryStore(path) as store:
+        with location.open() as store:
             found = store.stats()
     except (BethinkError, OSError) as error:
         return Check("file", False, str(error))
     live = found.states["live"]
-    return Check("file", True, f"{path}: {live} memories, {found.bytes:,} bytes, {found.embedder}")
+    facts = f"{live} memories, {found.bytes:,} bytes, {found.embedder}"
+    return Check("file", True, f"{location}: {facts}")
 
 
 def _check_server(program: Program) -> Check:

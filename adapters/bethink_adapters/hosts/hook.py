@@ -16,7 +16,7 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from ..surface.location import project_namespace, user_folder
+from ..surface.location import Location, project_namespace, user_folder
 from .sessions import Session
 from .table import HOSTS, Host
 
@@ -77,7 +77,7 @@ class Call:
 def run(
     host: str,
     given: str,
-    path: Path,
+    location: Location,
     *,
     namespace: str | None = None,
     environment: Mapping[str, str] | None = None,
@@ -85,25 +85,28 @@ def run(
 ) -> str:
     """Return the reply of *host*'s hook to the JSON text *given*; "" says nothing.
 
-    The memory file is *path*, which is never made. No error leaves this function, and a reply that
+    The memory is at *location*; no file is made. No error leaves this function, and a reply that
     takes more than *seconds* is "".
     """
     folder = user_folder(environment)
     replies: list[str] = []
     work = threading.Thread(
-        target=lambda: replies.append(_answered(host, given, path, namespace, folder)), daemon=True
+        target=lambda: replies.append(_answered(host, given, location, namespace, folder)),
+        daemon=True,
     )
     work.start()
     work.join(seconds)
     return replies[0] if replies else ""
 
 
-def _answered(host: str, given: str, path: Path, namespace: str | None, folder: Path) -> str:
+def _answered(
+    host: str, given: str, location: Location, namespace: str | None, folder: Path
+) -> str:
     try:
         call = _read(host, given)
-        if call is None or not path.exists():
+        if call is None or not location.exists():
             return ""
-        return _answer(call, path, namespace, folder)
+        return _answer(call, location, namespace, folder)
     except Exception as error:
         _log(folder, f"{host}: {type(error).__name__}: {error}")
         return ""
@@ -123,13 +126,11 @@ def _read(host: str, given: str) -> Call | None:
     return None if moment is None else Call(known, moment, event)
 
 
-def _answer(call: Call, path: Path, namespace: str | None, folder: Path) -> str:
-    from bethink import MemoryStore
-
+def _answer(call: Call, location: Location, namespace: str | None, folder: Path) -> str:
     session = Session(
         folder / "sessions", call.host.name, call.text("session_id", "conversation_id")
     )
-    with MemoryStore(path) as store:
+    with location.open() as store:
         if call.moment == "stop":
             _judge(call, store, session)
             return ""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
-from ..surface.location import unknown_variables
+from ..surface.location import Location, unknown_variables
 from . import stdio
 from .server import MemoryServer, Options
 
@@ -20,7 +19,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def run(
-    path: Path,
+    location: Location,
     *,
     namespace: str | None = None,
     everything: bool = False,
@@ -28,14 +27,14 @@ def run(
     port: int | None = None,
     host: str = "127.0.0.1",
 ) -> int:
-    """Serve the file at *path* until the input ends, or until Ctrl-C; return the exit code.
+    """Serve the memory at *location* until the input ends, or until Ctrl-C; return the exit code.
 
     *port* (0: any free port) serves HTTP on *host*; the address goes to the standard error.
     """
     for warning in unknown_variables():
         print(f"bethink mcp: {warning}", file=sys.stderr, flush=True)
     names = () if namespace is None else (namespace,)
-    server = MemoryServer(Options(path, names, everything=everything, read_only=read_only))
+    server = MemoryServer(Options(location, names, everything=everything, read_only=read_only))
     if port is None:
         stdio.serve(server)
         return 0

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from bethink import __version__
 
+from ..surface.location import Location
 from . import prompts, resources
 from .protocol import (
     INTERNAL_ERROR,
@@ -36,19 +37,20 @@ NAME: Final = "bethink"
 class Options:
     """What the server offers: *everything* adds tools; *namespaces* hide all others."""
 
-    path: Path
+    location: str | os.PathLike[str]
     namespaces: Sequence[str] = ()
     everything: bool = False
     read_only: bool = False
 
 
 class MemoryServer:
-    """The server for the file of *options*; *opened* opens the store (default: ``MemoryStore``)."""
+    """The server for the memory of *options*; *opened* opens the store by a way of its own."""
 
     def __init__(
         self, options: Options, *, opened: Callable[[], MemoryStore] | None = None
     ) -> None:
         self._options = options
+        self._location = Location(options.location)
         self._opened = opened or self._open
         self._lock = threading.Lock()
         self._view: View | None = None
@@ -67,7 +69,7 @@ class MemoryServer:
         """The dispatcher of messages."""
         return Server(
             {"name": NAME, "version": __version__},
-            prompts.INSTRUCTIONS.format(path=self._options.path),
+            prompts.INSTRUCTIONS.format(path=self._location),
             {
                 "tools/list": lambda params: _page(params, tools=list(self._tools.values())),
                 "tools/call": self._call,
@@ -99,7 +101,7 @@ class MemoryServer:
             with self._lock:
                 if not self._closed:
                     from . import calls  # noqa: F401
-            if self._options.path.exists():
+            if self._location.exists():
                 self._seen()
         except Exception:  # the first call meets the same error, and answers with it
             return
@@ -116,13 +118,11 @@ class MemoryServer:
             return self._view
 
     def _open(self) -> MemoryStore:
-        from bethink import MemoryStore, NotFoundError
+        from bethink import NotFoundError
 
-        path = self._options.path
-        if self._options.read_only and not path.exists():
-            raise NotFoundError("memory file", str(path))
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return MemoryStore(path)
+        if self._options.read_only and not self._location.exists():
+            raise NotFoundError("memory file", str(self._location))
+        return self._location.open()
 
     def _call(self, params: Params) -> dict[str, Any]:
         name, arguments = params.get("name"), params.get("arguments")

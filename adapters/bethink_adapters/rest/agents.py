@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from pathlib import Path
 
 from fastapi import APIRouter, FastAPI, Request
 from starlette.concurrency import run_in_threadpool
@@ -42,5 +41,5 @@ def add(app: FastAPI, settings: Settings) -> None:
 @lru_cache(maxsize=256)
 def _server(app: FastAPI, namespaces: tuple[str, ...], read_only: bool) -> MemoryServer:
     store = app.state.store
-    options = Options(Path(store.location), namespaces, everything=True, read_only=read_only)
+    options = Options(store.location, namespaces, everything=True, read_only=read_only)
     return MemoryServer(options, opened=lambda: store)

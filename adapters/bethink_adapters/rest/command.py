@@ -46,7 +46,7 @@ def run(context: Context) -> int:
     def ready(address: str) -> None:
         _tell(address, tokens[0].text, given)
 
-    return serve(context.path, settings, host=given.host, port=given.port, ready=ready)
+    return serve(context.location, settings, host=given.host, port=given.port, ready=ready)
 
 
 def _tell(address: str, token: str, given: Namespace) -> None:

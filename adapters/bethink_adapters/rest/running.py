@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable
-from pathlib import Path
 from types import FrameType
 
 import uvicorn
 
-from bethink import MemoryStore
-
+from ..surface.location import Location
 from .app import create_app
 from .settings import Settings
 
@@ -46,19 +44,18 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def run(
-    path: Path,
+    location: Location,
     settings: Settings,
     *,
     host: str = "127.0.0.1",
     port: int = 8420,
     ready: Callable[[str], None],
 ) -> int:
-    """Serve the file at *path* until a signal; return the exit code.
+    """Serve the memory at *location* until a signal; return the exit code.
 
     *port* 0 takes any free port; *ready* is called with the address once clients may connect.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with MemoryStore(path) as store, listen(host, port) as listening:
+    with location.open() as store, listen(host, port) as listening:
         app = create_app(store, settings)
         config = uvicorn.Config(
             app,

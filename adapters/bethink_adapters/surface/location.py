@@ -1,4 +1,4 @@
-"""Where the memory file is: told, or by the environment, or of the project, or of the user."""
+"""Where the memory is: told, or by the environment, or of the project, or of the user."""
 
 from __future__ import annotations
 
@@ -10,18 +10,58 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from bethink import MemoryStore
+
 DB_VARIABLE: Final = "BETHINK_DB"
 NAMESPACE_VARIABLE: Final = "BETHINK_NAMESPACE"
 PROJECT_FILE: Final = (".bethink", "memory.db")
 
 
-def find_file(
+class Location:
+    """The place of a memory: the path of a file, or the URL of a database."""
+
+    def __init__(self, given: str | os.PathLike[str]) -> None:
+        self._given = os.fspath(given)
+        self._is_url = "://" in self._given and not self._given.startswith("sqlite:///")
+
+    def __fspath__(self) -> str:
+        return self._given
+
+    def __str__(self) -> str:
+        """Return path or URL for people to read, without a password."""
+        if not self._is_url:
+            return self._given
+        from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+        parts = urlsplit(self._given)
+        user, at, hosts = parts.netloc.rpartition("@")
+        query = [(name, value) for name, value in parse_qsl(parts.query) if name != "password"]
+        shown = f"{user.partition(':')[0]}{at}{hosts}"
+        return urlunsplit(parts._replace(netloc=shown, query=urlencode(query)))
+
+    def exists(self) -> bool:
+        """Return whether the file exists; a database counts as present."""
+        return self._is_url or os.path.exists(self._given.removeprefix("sqlite:///"))
+
+    def open(self) -> MemoryStore:
+        """Open the store, in a new file and folder where there is no file."""
+        from pathlib import Path
+
+        from bethink import MemoryStore
+
+        if not self._is_url:
+            path = Path(self._given.removeprefix("sqlite:///"))
+            path.parent.mkdir(parents=True, exist_ok=True)
+        return MemoryStore(self._given)
+
+
+def find_location(
     given: str | None = None,
     *,
     environment: Mapping[str, str] | None = None,
     folder: Path | None = None,
-) -> Path:
-    """Return the absolute path of the memory file, which need not exist.
+) -> Location:
+    """Return the location of the memory; a file has an absolute path and need not exist.
 
     The first that is there counts: *given*; ``BETHINK_DB``; ``.bethink/memory.db`` in *folder* (the
     working directory) if the file exists; ``memory.db`` in the user's data folder.
@@ -30,10 +70,12 @@ def find_file(
 
     env = os.environ if environment is None else environment
     named = given or env.get(DB_VARIABLE)
+    if named and "://" in named:
+        return Location(named)
     if named:
-        return Path(named).expanduser().absolute()
+        return Location(Path(named).expanduser().absolute())
     project = (folder or Path.cwd()).joinpath(*PROJECT_FILE)
-    return project.absolute() if project.is_file() else user_folder(env) / "memory.db"
+    return Location(project.absolute() if project.is_file() else user_folder(env) / "memory.db")
 
 
 def user_folder(environment: Mapping[str, str] | None = None, platform: str = sys.platform) -> Path:

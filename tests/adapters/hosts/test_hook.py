@@ -14,6 +14,7 @@ import pytest
 from bethink import MemoryStore
 from bethink_adapters.hosts import hook
 from bethink_adapters.hosts.hook import run
+from bethink_adapters.surface.location import Location
 
 EVENTS = {
     "claude-code": ("SessionStart", "UserPromptSubmit", "Stop"),
@@ -50,7 +51,9 @@ def call(file: Path, tmp_path: Path) -> Call:
             **more,
         }
         environment = {"HOME": str(tmp_path)}
-        return run(host, json.dumps(event), path, environment=environment, seconds=seconds)
+        return run(
+            host, json.dumps(event), Location(path), environment=environment, seconds=seconds
+        )
 
     return call
 
@@ -163,7 +166,7 @@ def test_no_file_is_ever_made(host: str, call: Call, tmp_path: Path) -> None:
     ],
 )
 def test_what_is_no_event_is_passed_over(given: str, file: Path, tmp_path: Path) -> None:
-    assert run("claude-code", given, file, environment={"HOME": str(tmp_path)}) == ""
+    assert run("claude-code", given, Location(file), environment={"HOME": str(tmp_path)}) == ""
 
 
 def test_a_fault_is_silent_and_in_the_log(call: Call, tmp_path: Path) -> None:
@@ -214,6 +217,10 @@ def test_the_environment_names_file_and_namespace(file: Path, tmp_path: Path) ->
 def test_cursor_names_the_folder_by_workspace_roots(file: Path, tmp_path: Path) -> None:
     event = {"hook_event_name": "sessionStart", "workspace_roots": [str(tmp_path / "kitchen")]}
     reply = run(
-        "cursor", json.dumps(event), file, environment={"HOME": str(tmp_path)}, seconds=30.0
+        "cursor",
+        json.dumps(event),
+        Location(file),
+        environment={"HOME": str(tmp_path)},
+        seconds=30.0,
     )
     assert "Ann drinks tea" in context("cursor", reply)
