@@ -80,6 +80,7 @@ from .model.records import CHECKS as CHECKS
 from .model.records import Listed as Listed
 from .model.records import Order as Order
 from .model.records import checked_fields as checked_fields
+from .storage import migrate_database as migrate_database
 from .text import read_query as read_query
 from .text import rough_tokens as rough_tokens
 from .text import terms as terms

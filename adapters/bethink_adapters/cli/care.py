@@ -1,7 +1,8 @@
-"""The commands that care for the file: verify, repair, compact."""
+"""The commands that care for the memory: verify, repair, compact, migrate."""
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Final
 
 from . import output
@@ -61,6 +62,20 @@ def _compacted(done: Compaction, verb: str) -> list[str]:
     ]
 
 
+def migrate(context: Context) -> Reply:
+    """Make or update the tables of a database."""
+    from bethink.adapting import migrate_database
+
+    given = context.given
+    url = given.url or os.fspath(context.location)
+    location = migrate_database(url, writers=given.writer, readers=given.reader)
+    data = {"location": location, "writers": given.writer, "readers": given.reader}
+    lines = [f"the tables of {location} are of the latest version"]
+    lines += [f"the role {role} may use the store" for role in given.writer]
+    lines += [f"the role {role} may read the views" for role in given.reader]
+    return Reply(data, lines)
+
+
 COMMANDS: Final = (
     Command(
         "verify",
@@ -85,5 +100,20 @@ COMMANDS: Final = (
             YES,
         ),
         example="bethink compact --keep 90d --dry-run",
+    ),
+    Command(
+        "migrate",
+        "make or update the tables of a database, and grant roles",
+        migrate,
+        arguments(
+            argument("url", nargs="?", metavar="URL", help="the database; else that of --db"),
+            argument(
+                "--writer", action="append", default=[], metavar="ROLE", help="uses the store"
+            ),
+            argument(
+                "--reader", action="append", default=[], metavar="ROLE", help="reads the views"
+            ),
+        ),
+        example="bethink migrate postgresql://owner@host/db?schema=demo --writer app",
     ),
 )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from typing import Final, Literal
+from collections.abc import Callable, Iterable
+from contextlib import closing
+from typing import TYPE_CHECKING, Final, Literal
 
 from ..errors import MissingExtraError, ValidationError
 from ..model import fields
@@ -13,7 +14,18 @@ from .anchors import Anchor, FileAnchor
 from .folders import make_folder, replace_file
 from .past import PastBackend
 
-__all__ = ["Anchor", "FileAnchor", "PastBackend", "make_folder", "open_backend", "replace_file"]
+if TYPE_CHECKING:
+    from .postgres import PostgresBackend
+
+__all__ = [
+    "Anchor",
+    "FileAnchor",
+    "PastBackend",
+    "make_folder",
+    "migrate_database",
+    "open_backend",
+    "replace_file",
+]
 
 _MIN_KEY_BYTES: Final = 16
 
@@ -64,7 +76,21 @@ def open_backend(
     )
 
 
-def _open_postgres(url: str, durability: Literal["full", "normal"]) -> Backend:
+def migrate_database(url: str, *, writers: Iterable[str] = (), readers: Iterable[str] = ()) -> str:
+    """Make or update the tables of the Postgres database at *url*; return the shown location.
+
+    The roles *writers* may then use the store, the roles *readers* only the views.
+    """
+    if not url.startswith(("postgres://", "postgresql://")):
+        raise ValidationError("only the URL of a Postgres database is migrated by hand")
+    with closing(_open_postgres(url)) as backend:
+        for roles, writes in ((writers, True), (readers, False)):
+            for role in roles:
+                backend.grant(role, writes=writes)
+        return backend.location
+
+
+def _open_postgres(url: str, durability: Literal["full", "normal"] = "full") -> PostgresBackend:
     try:
         from .postgres import PostgresBackend
     except ImportError as error:

