@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 ADAPTERS = (ROOT / "docs" / "adapters.md").read_text(encoding="utf-8")
 PAGES = ["README.md", *(f"docs/{name}.md" for name in ("guide", "ranking", "migrating"))]
-PAGES += ["docs/delete-a-user.md", "docs/adapters.md", "docs/servers.md"]
+PAGES += ["docs/delete-a-user.md", "docs/operations.md", "docs/adapters.md", "docs/servers.md"]
 FENCED = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE)
 
 

@@ -101,6 +101,7 @@ def _writes(path: Path, size: int) -> Iterator[Row]:
             if not number % 10:
                 store.update(ids[0], importance=number / _RECALLS)
 
+        yield "bytes of a first recall of ten", bytes_of(recall_and_write, _RECALLS)
         yield "bytes of a recall of ten", bytes_of(recall_and_write, _RECALLS)
         yield "bytes of an update", bytes_of(lambda n: store.update(ids[n], importance=0.9))
         yield "bytes of a supersession", bytes_of(lambda n: store.store(f"Room {n}", key="room"))
