@@ -20,6 +20,7 @@ from . import (
     events,
     history,
     judging,
+    layout,
     lines,
     memories,
     problems,
@@ -45,6 +46,7 @@ _MODULES = (
     transfer,
     desk,
     care,
+    layout,
     lines,
 )
 

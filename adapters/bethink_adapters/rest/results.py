@@ -37,6 +37,24 @@ class Found(BaseModel):
     items: list[MemoryRecord | None]
 
 
+class Point(BaseModel):
+    """A memory on the map; both coordinates are in [-1, 1]."""
+
+    id: str
+    content: str
+    namespace: str
+    category: str | None
+    x: float
+    y: float
+
+
+class Map(BaseModel):
+    """Memories on a map; *shares* of the vectors' variance lie on the two axes."""
+
+    items: list[Point]
+    shares: list[float]
+
+
 class Hits(BaseModel):
     """Hits, the best first."""
 

@@ -178,6 +178,11 @@ export class Reader {
     return value(this.http.GET("/v1/stats", { signal }));
   }
 
+  /** Lay the newest memories out in a plane, like memories close together. */
+  async map({ signal, ...options }: T.MapOptions = {}): Promise<T.MemoryMap> {
+    return value(this.http.GET("/v1/map", { params: { query: this.scoped(options) }, signal }));
+  }
+
   /** Return the visible namespaces with the numbers of live memories. */
   async namespaces({ signal }: Call = {}): Promise<Record<string, number>> {
     return (await value(this.http.GET("/v1/namespaces", { signal }))).namespaces;

@@ -1108,6 +1108,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/map": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Map
+         * @description Lay the newest memories out in a plane, by the two principal components of the vectors.
+         */
+        get: operations["map"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/memories.jsonl": {
         parameters: {
             query?: never;
@@ -1653,6 +1673,16 @@ export interface components {
             confirm?: string | null;
         };
         /**
+         * Map
+         * @description Memories on a map; *shares* of the vectors' variance lie on the two axes.
+         */
+        Map: {
+            /** Items */
+            items: components["schemas"]["Point"][];
+            /** Shares */
+            shares: number[];
+        };
+        /**
          * Memories
          * @description Memories.
          */
@@ -2028,6 +2058,24 @@ export interface components {
             next: string | null;
             /** Seq */
             seq: number;
+        };
+        /**
+         * Point
+         * @description A memory on the map; both coordinates are in [-1, 1].
+         */
+        Point: {
+            /** Id */
+            id: string;
+            /** Content */
+            content: string;
+            /** Namespace */
+            namespace: string;
+            /** Category */
+            category: string | null;
+            /** X */
+            x: number;
+            /** Y */
+            y: number;
         };
         /**
          * Problem
@@ -6209,6 +6257,58 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Repair"];
+                };
+            };
+            /** @description Bad Request */
+            400: components["responses"]["Problem"];
+            /** @description Unauthorized */
+            401: components["responses"]["Problem"];
+            /** @description Forbidden */
+            403: components["responses"]["Problem"];
+            /** @description Not Found */
+            404: components["responses"]["Problem"];
+            /** @description Method Not Allowed */
+            405: components["responses"]["Problem"];
+            /** @description Conflict */
+            409: components["responses"]["Problem"];
+            /** @description Precondition Failed */
+            412: components["responses"]["Problem"];
+            /** @description Request Entity Too Large */
+            413: components["responses"]["Problem"];
+            /** @description Unsupported Media Type */
+            415: components["responses"]["Problem"];
+            /** @description Unprocessable Entity */
+            422: components["responses"]["Problem"];
+            /** @description Too Many Requests */
+            429: components["responses"]["Problem"];
+            /** @description Internal Server Error */
+            500: components["responses"]["Problem"];
+            /** @description Bad Gateway */
+            502: components["responses"]["Problem"];
+            /** @description Service Unavailable */
+            503: components["responses"]["Problem"];
+        };
+    };
+    map: {
+        parameters: {
+            query?: {
+                namespace?: string;
+                subtree?: boolean;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Map"];
                 };
             };
             /** @description Bad Request */

@@ -31,6 +31,8 @@ export type Integrity = Value<"Integrity">;
 export type Repair = Value<"Repair">;
 export type Merged = Value<"Merged">;
 export type Page = Value<"Page">;
+/** Memories as points of a plane, and the shares of variance on the two axes. */
+export type MemoryMap = Value<"Map">;
 export type Tidied = Value<"Tidied">;
 export type Compacted = Value<"Compacted">;
 export type Outcome = Schemas["OutcomeBody"]["outcome"];
@@ -122,6 +124,11 @@ export interface ConflictOptions extends ScopeOptions {
 export interface LogOptions extends ScopeOptions {
   /** Only entries after this one. */
   since?: number;
+  /** Only entries up to this one. */
+  until?: number;
+  limit?: number;
+}
+export interface MapOptions extends ScopeOptions {
   limit?: number;
 }
 type TaskName = operations["get_task"]["parameters"]["path"];

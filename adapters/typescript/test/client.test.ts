@@ -232,6 +232,10 @@ test("the whole file is counted, checked and tidied", async () => {
   await client.store("The port is 80");
   assert.equal((await client.namespaces())[client.namespace!], 1);
   assert.equal((await client.stats()).namespaces[client.namespace!], 1);
+  const { items } = await client.map({ limit: 10 });
+  assert.deepEqual(items.map(({ content, x, y }) => [content, x, y]), [["The port is 80", 0, 0]]);
+  const [last] = await client.log({ limit: 1 });
+  assert.deepEqual(await client.log({ until: last!.seq, limit: 1 }), [last]);
   assert.deepEqual(await client.verify(), { problems: [] });
   assert.deepEqual(await client.repair(), { mended: [], left: [] });
   const { confirm, ...counted } = await client.tidy({ dryRun: true });

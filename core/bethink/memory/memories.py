@@ -31,7 +31,7 @@ from ..model.filters import Where, constant, parse
 from ..model.forks import fork_lock, watch
 from ..model.ids import IdFactory
 from ..model.namespaces import EVERYWHERE, Scope, check_namespace, check_scope
-from ..model.port import Page
+from ..model.port import EMBEDDED, Page
 from ..model.progress import Progress, Tell, telling
 from ..model.records import (
     GIVEN_DEFAULTS,
@@ -366,9 +366,15 @@ class Memories(View):
         """Count an access of each live record now; a later write stores the accesses."""
         reading.touch(self._engine, fields.ids(ids))
 
-    def vectors(self, ids: str | Iterable[str], name: str) -> dict[str, npt.NDArray[np.float32]]:
-        """Return the vectors called *name*, as given, by the id of each record with any."""
-        backend, wanted, called = self._engine.backend, fields.ids(ids), fields.label("name", name)
+    def vectors(
+        self, ids: str | Iterable[str], name: str | None = None
+    ) -> dict[str, npt.NDArray[np.float32]]:
+        """Return the vectors called *name*, as given, by the id of each record with any.
+
+        Without a name, the vectors that the embedder made of the texts.
+        """
+        backend, wanted = self._engine.backend, fields.ids(ids)
+        called = EMBEDDED if name is None else fields.label("name", name)
         self._engine.check_open()
         rows = backend.rows_of(wanted)
         found = backend.vectors(list(rows.values()), called)

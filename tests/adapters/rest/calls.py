@@ -63,6 +63,7 @@ CALLS: Final[dict[str, Call]] = {
     "live": Call(),
     "log": Call(_PLACE),
     "log_as_lines": Call(_PLACE),
+    "map": Call(_PLACE),
     "memories_as_lines": Call(_PLACE),
     "merge": Call(upload="file"),
     "metrics": Call(),

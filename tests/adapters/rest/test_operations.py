@@ -325,3 +325,28 @@ def test_agents_of_a_token_with_two_namespaces_work_in_both_and_nowhere_else(
     for tool, more in (("get", {}), ("forget", {}), ("outcome", {"outcome": "worked"})):
         assert "heliotrope" not in call(tool, ids=[hidden.id], **more)
     assert store.get(hidden.id) == hidden
+
+
+def test_the_map_puts_like_memories_close_together(store: MemoryStore) -> None:
+    rooms = [f"The meeting room {n} is on the second floor" for n in range(4)]
+    food = [f"Ann likes pizza with olives and cheese {n}" for n in range(4)]
+    store.store_many(rooms + food, namespace="map")
+    with client_of(store) as http:
+        answer = http.get("/v1/map", params={"namespace": "map"})
+        again = http.get("/v1/map", params={"namespace": "map"})
+    told = answer.json()
+    assert again.json() == told
+    places = {each["content"]: each["x"] for each in told["items"]}
+    assert set(places) == {*rooms, *food}
+    assert all(-1 <= each[axis] <= 1 for each in told["items"] for axis in "xy")
+    assert 1 >= told["shares"][0] >= told["shares"][1] > 0
+    sides = {sum(places[text] > 0 for text in texts) for texts in (rooms, food)}
+    assert sides == {0, 4}
+
+
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_the_map_of_few_memories_is_a_map(store: MemoryStore, count: int) -> None:
+    store.store_many(["The same text"] * count, namespace="map")
+    with client_of(store) as http:
+        told = http.get("/v1/map", params={"namespace": "map"}).json()
+    assert [(each["x"], each["y"]) for each in told["items"]] == [(0.0, 0.0)] * count
