@@ -39,6 +39,7 @@ from .vectors import Scan as Scan
 _logger = logging.getLogger(__name__)
 
 _MIN_SAVED_ROWS: Final = 512  # in a namespace; fewer are indexed again at the next start
+_MIN_SHARED_ROWS: Final = 128  # saved at once for other processes
 _MIN_RECENT_ROWS: Final = 16  # of one write; fewer are read again from the file
 _BATCH_ROWS: Final = MERGED_BLOCKS * BLOCK_DOCUMENTS  # indexed at a time on closing
 _KEEP_PAGES_FROM: Final = 100_000  # rows of a scope
@@ -109,9 +110,18 @@ class ResidentIndex:
             self._scopes.add(index)
             if index.size >= _KEEP_PAGES_FROM:
                 _keep_pages()
+            if self._backend.saves_at_once and isinstance(scope, str):
+                self._share(index)
             self._unsaved |= index.has_new_blocks
         self._make_room()
         return index
+
+    def _share(self, index: ScopeIndex) -> None:
+        """Save what was indexed from rows, so that other processes read a segment instead."""
+        try:
+            self._save(index, least=_MIN_SHARED_ROWS)
+        except StorageError as error:
+            _logger.warning("the index of %s is not saved: %s", self._backend.location, error)
 
     def _build(self, scope: Scope, data: IndexData) -> ScopeIndex:
         return ScopeIndex.of(ScopeReader(self._backend, scope), self._dimension(), data)
@@ -218,7 +228,7 @@ class ResidentIndex:
             if self._unindexed[namespace] >= (_MIN_SAVED_ROWS if closing else BLOCK_DOCUMENTS):
                 self._unindexed[namespace] = self._save_unindexed(namespace, closing=closing)
         for index in self._scopes.indexes.values():
-            self._save(index, closing=closing)
+            self._save(index, least=_MIN_SAVED_ROWS if closing else None)
 
     def _save_unindexed(self, namespace: str, *, closing: bool) -> int:
         """Index the rows of *namespace* without a segment; return the number of rows left.
@@ -231,16 +241,19 @@ class ResidentIndex:
             rows = data.unindexed
             whole = len(rows) - (0 if closing else len(rows) % BLOCK_DOCUMENTS)
             index = self._build(namespace, replace(data, unindexed=rows[:whole]))
-            saved = self._save(index, closing=closing)
+            saved = self._save(index, least=_MIN_SAVED_ROWS if closing else None)
             if whole:
                 last = rows[whole - 1].row
                 self._recent.forget(row for row in self._recent.of(namespace) if row <= last)
             if len(rows) < _BATCH_ROWS or not saved:
                 return index.keyword.tail_size + len(rows) - whole
 
-    def _save(self, index: ScopeIndex, *, closing: bool) -> bool:
-        """Save the unsaved blocks of *index*; return whether no write came in between."""
-        if closing and index.keyword.tail_size >= _MIN_SAVED_ROWS:
+    def _save(self, index: ScopeIndex, *, least: int | None) -> bool:
+        """Save the unsaved blocks of *index*, and a tail of at *least* so many rows.
+
+        Return whether no write came in between.
+        """
+        if least is not None and index.keyword.tail_size >= least:
             index.keyword.freeze()
         if not index.has_new_blocks:
             return True

@@ -320,6 +320,9 @@ class Backend(Protocol):
     read_only: bool
     """Whether every write is refused, for want of permission."""
 
+    saves_at_once: bool
+    """Whether an index made from rows is saved at once, for the processes of other machines."""
+
     @property
     def journal_reader(self) -> JournalReader:
         """The journal, to be asked about any moment."""

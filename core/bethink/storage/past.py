@@ -57,6 +57,7 @@ class PastBackend:
     def __init__(self, backend: Backend, embed: Embed, seq: int) -> None:
         self.location = backend.location
         self.read_only = True
+        self.saves_at_once = False
         self.journal_reader = backend.journal_reader
         self._present = backend
         self._embed = embed

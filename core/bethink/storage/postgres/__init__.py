@@ -40,6 +40,7 @@ class PostgresBackend(SQLBackend):
     """
 
     read_only = False
+    saves_at_once = True
     _selection = staticmethod(_SELECTION)
     _SPELLED_ROWS: ClassVar[int] = 0
     _OUTCOME: ClassVar[str] = "round(outcome::numeric, 1)::float8"

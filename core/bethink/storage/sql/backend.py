@@ -67,6 +67,7 @@ class SQLBackend:
     The methods are documented in ``Backend``.
     """
 
+    saves_at_once = False
     _selection = staticmethod(selection)
     _SPELLED_ROWS: ClassVar[int] = 128
     """So many rows are spelled in a statement; more are listed."""

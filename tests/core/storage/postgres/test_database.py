@@ -239,6 +239,19 @@ def count_connections(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     return opened
 
 
+def test_an_index_is_saved_as_soon_as_it_is_made(location: str) -> None:
+    with opened(location) as store, opened(location) as reader, opened(location) as third:
+        store.store_many(f"note {n} of the whale" for n in range(200))
+        store.store_many((f"note {n}" for n in range(100)), namespace="small")
+        for namespace in ("default", "small"):
+            reader.recall("whale", namespace=namespace)
+        with schema_of(location) as (connection, schema):
+            saved = connection.execute(f"SELECT namespace, count FROM {schema}.segments").fetchall()
+        assert saved == [("default", 200)]
+        found = [[hit.id for hit in each.recall("whale 7", k=3)] for each in (store, third)]
+        assert found[0] == found[1]
+
+
 def test_a_writer_waits_no_longer_than_the_limit_for_another(
     location: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
