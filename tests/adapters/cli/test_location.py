@@ -69,6 +69,9 @@ def test_commands_work_on_a_database(run: Run, monkeypatch: pytest.MonkeyPatch) 
     assert run("stats", "--json").data["states"]["live"] == 1
     assert run("verify").code == 0
     assert run("doctor", "--json").data[1]["ok"]
+    trial = run("compact", "--keep", "0d", "--dry-run", "--json")
+    assert (trial.code, trial.data["dry_run"], trial.data["entries"] > 0) == (0, True, True)
+    assert run("consolidate", "--dry-run").code == 0
     done = run("compact", "--keep", "0d", "--yes")
     assert (done.code, done.err) == (0, "")
 
