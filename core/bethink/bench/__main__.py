@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     options = parsed(arguments)
     if options.soak:
-        lines, faults = soak(options.soak, (options.sizes or [LIVE])[0])
+        lines, faults = soak(options.soak, (options.sizes or [LIVE])[0], options.store)
         print("\n".join(lines))
         return int(faults > 0)
     if options.saved:
@@ -125,7 +125,10 @@ def option_parser() -> argparse.ArgumentParser:
     add("--rounds", type=int, help=f"repetitions of a recall (default: {Plan().rounds})")
     add("--dimension", type=int, default=256, help="of the shared vectors (default: 256)")
     add("--growth", action="store_true", help="time and bytes of the verbs as a file grows")
-    add("--soak", type=float, metavar="MINUTES", help="two processes use a file; --sizes: memories")
+    add(
+        "--soak", type=float, metavar="MINUTES", help="two processes use a store; --sizes: memories"
+    )
+    add("--store", metavar="URL", help="an empty store for --soak (default: a file)")
     add("--quick", action="store_true", help="1000 memories and few rounds")
     return parser
 

@@ -1,6 +1,6 @@
-"""A soak: two processes with two threads each use one file for minutes, at a constant size.
+"""A soak: two processes with two threads each use one store for minutes, at a constant size.
 
-``python -m bethink.bench.soak FILE SECONDS PROCESS`` is one of the processes.
+``python -m bethink.bench.soak LOCATION SECONDS PROCESS LIVE`` is one of the processes.
 """
 
 from __future__ import annotations
@@ -28,15 +28,18 @@ _WORDS = [
 ]
 
 
-def soak(minutes: float, live: int = LIVE) -> tuple[list[str], int]:
-    """Use a file of *live* memories for *minutes*; return lines of figures, and the errors."""
+def soak(minutes: float, live: int = LIVE, location: str | None = None) -> tuple[list[str], int]:
+    """Use a store of *live* memories for *minutes*; return lines of figures, and the errors.
+
+    *location* is that of an empty store, None for a file that is removed at the end.
+    """
     seconds = 60.0 * minutes
     with tempfile.TemporaryDirectory(prefix="bethink-soak-") as folder:
-        path = Path(folder, "memory.db")
+        path = location or str(Path(folder, "memory.db"))
         with _opened(path) as store:
             texts = map(_text, random.Random(0).choices(range(10**6), k=live))
             store.store_many({"content": text, "id": f"m{n}"} for n, text in enumerate(texts))
-        command = [sys.executable, "-m", "bethink.bench.soak", str(path), str(seconds)]
+        command = [sys.executable, "-m", "bethink.bench.soak", path, str(seconds)]
         users = [
             subprocess.Popen([*command, str(n), str(live)], stdout=subprocess.PIPE, text=True)
             for n in range(PROCESSES)
@@ -55,8 +58,8 @@ def soak(minutes: float, live: int = LIVE) -> tuple[list[str], int]:
 
 def _lines(told: list[dict[str, dict[str, list[float]]]], sizes: list[int]) -> Iterator[str]:
     warm, end, compacted = (size / 1e6 for size in sizes)
-    yield f"file {warm:,.1f} MB warm, {end:,.1f} MB at the end ({end / warm:.2f} of warm)"
-    yield f"file {compacted:,.1f} MB after compact ({compacted / warm:.2f} of warm)"
+    yield f"store {warm:,.1f} MB warm, {end:,.1f} MB at the end ({end / warm:.2f} of warm)"
+    yield f"store {compacted:,.1f} MB after compact ({compacted / warm:.2f} of warm)"
     for kind in ("recall", "write"):
         first, last = (
             [time for each in told for time in each[fifth][kind]] for fifth in ("first", "last")
@@ -70,13 +73,15 @@ def _quantiles(times: list[float]) -> str:
     return f"p50 {p50:.2f} p99 {p99:.2f} ms"
 
 
-def _opened(path: Path) -> MemoryStore:
-    return MemoryStore(path, embedder=HashEmbedder(_DIMENSION), durability="normal")
+def _opened(location: str) -> MemoryStore:
+    return MemoryStore(location, embedder=HashEmbedder(_DIMENSION), durability="normal")
 
 
-def _size(path: Path) -> int:
-    log = Path(f"{path}-wal")
-    return path.stat().st_size + (log.stat().st_size if log.exists() else 0)
+def _size(location: str) -> int:
+    """Return the bytes of the store, and of the log beside a file."""
+    log = Path(f"{location}-wal")
+    with _opened(location) as store:
+        return store.stats().bytes + (log.stat().st_size if log.exists() else 0)
 
 
 def _text(number: int) -> str:
@@ -131,9 +136,9 @@ class _Use:
         return json.dumps({**times, "errors": self._errors})
 
 
-def main(path: str, seconds: str, process: str, live: str) -> None:
+def main(location: str, seconds: str, process: str, live: str) -> None:
     """Use the file as one of the processes, and print the times as JSON."""
-    with _opened(Path(path)) as store:
+    with _opened(location) as store:
         use = _Use(store, float(seconds))
         users = []
         for thread in range(THREADS):

@@ -24,6 +24,7 @@ from bethink import (
     StoreBusyError,
     ValidationError,
 )
+from bethink.bench.__main__ import main
 from bethink.storage import open_backend
 from bethink.storage.postgres import connection as connections
 
@@ -250,6 +251,15 @@ def test_an_index_is_saved_as_soon_as_it_is_made(location: str) -> None:
         assert saved == [("default", 200)]
         found = [[hit.id for hit in each.recall("whale 7", k=3)] for each in (store, third)]
         assert found[0] == found[1]
+
+
+def test_a_soak_of_a_database_has_no_error(
+    location: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["--soak", "0.03", "--sizes", "200", "--store", location]) == 0
+    assert "MB after compact" in capsys.readouterr().out
+    with MemoryStore(location, embedder=HashEmbedder(64)) as store:
+        assert store.count() == 200
 
 
 def test_a_writer_waits_no_longer_than_the_limit_for_another(
