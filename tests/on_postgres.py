@@ -41,7 +41,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Let every store open a schema."""
     # A test may leave a store to the garbage collector, which closes files without a word.
     config.addinivalue_line("filterwarnings", "ignore:connection .* was deleted:ResourceWarning")
-    memories.open_backend = _open_backend
+    vars(memories)["open_backend"] = _open_backend
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
