@@ -19,6 +19,7 @@ from .core.storage.postgres.server import fresh_location
 
 FILES_ONLY = {
     "test_a_store_or_a_path_is_checked_at_construction": "a path that no file can have is a schema",
+    "test_dump_has_no_secret_and_reloads_in_a_new_process": "a dump names a file",
     "test_erasing_a_user_leaves_no_byte_and_no_other_user_out": "reads the bytes of the file",
 }
 

@@ -190,7 +190,12 @@ class CompactBody(Body):
     """The history to remove: *before* a moment, or all but the last *keep* days."""
 
     model_config = ConfigDict(
-        json_schema_extra={"oneOf": [{"required": ["before"]}, {"required": ["keep"]}]}
+        json_schema_extra={
+            "oneOf": [
+                {"required": [name], "properties": {name: {"not": {"type": "null"}}}}
+                for name in ("before", "keep")
+            ]
+        }
     )
     before: Moment | None = None
     keep: Annotated[float, Field(ge=0, le=1e6)] | None = None

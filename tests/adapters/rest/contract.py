@@ -25,6 +25,11 @@ expected-statuses = ["400", "401", "403", "404", "405", "406", "409", "413", "41
 [[operations]]
 include-path = "/v1/events"
 parameters = { "query.follow" = "false" }
+
+# Also a target that is not there answers 404.
+[[operations]]
+include-path = "/v1/memories/{id}/relations"
+checks.ensure_resource_availability.enabled = false
 """
 
 # A memory that is stored as expired is gone at once, though created.

@@ -11,6 +11,7 @@ from typing import Any, Final, Literal
 
 import psycopg
 from psycopg import errors
+from psycopg.pq import TransactionStatus
 
 from ...errors import (
     BethinkError,
@@ -57,7 +58,7 @@ class PostgresConnection:
     """A connection that takes statements in SQLite's dialect."""
 
     Error = psycopg.Error
-    IntegrityError = psycopg.IntegrityError
+    IntegrityError: tuple[()] = ()  # a refusal ends the transaction; no writer goes on
     text_factory: Any = str  # texts of Postgres are always well-formed
 
     def __init__(self, connect: Callable[[], psycopg.Connection[Any]], schema: str) -> None:
@@ -241,10 +242,12 @@ class Connections:
         connection.last, connection.end = cursor.fetchone(), None
 
     def _undo(self, connection: PostgresConnection) -> None:
-        try:
-            connection.raw.execute("ROLLBACK")
-        except psycopg.Error:
-            self._drop_writer()
+        # After a refusal psycopg takes statements for prepared that the server has skipped.
+        if connection.raw.info.transaction_status is TransactionStatus.INTRANS:
+            with suppress(psycopg.Error):
+                connection.raw.execute("ROLLBACK")
+                return
+        self._drop_writer()
 
     def _drop_writer(self) -> None:
         if self._writer is not None:

@@ -34,7 +34,7 @@ class Connection(Protocol):
     """Makes a value of the bytes of a text."""
 
     @property
-    def IntegrityError(self) -> type[Exception]:
+    def IntegrityError(self) -> type[Exception] | tuple[()]:
         """The error of a statement that a unique index refuses."""
 
     @property

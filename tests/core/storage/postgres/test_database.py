@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import select
 import socket
 import subprocess
 import sys
@@ -201,6 +202,32 @@ def test_a_verb_takes_few_round_trips(location: str) -> None:
             "recall": trips(lambda: store.recall("meeting", touch=False)),
         } == {"store": 2, "store with key": 3, "get": 1, "first recall": 5, "recall": 1}
     proxy.listener.close()
+
+
+def test_a_refused_write_says_why_and_later_writes_go_on(location: str) -> None:
+    with opened(location) as store:
+        for number in range(12):
+            store.store("The meeting is on Monday", id=str(number))
+            with pytest.raises(ValidationError, match=f"'{number}' exists"):
+                store.store("The meeting is on Friday", id=str(number))
+        assert (store.count(), len(store.log())) == (12, 12)
+
+
+def test_a_refusal_that_arrives_half_way_says_why(location: str) -> None:
+    backend = open_backend(location)
+    insert(backend, record("r1"))
+
+    def insert_two() -> None:
+        with backend.write() as writer:
+            writer.insert(record("r1", content="other"), {})
+            raw = vars(writer)["_begun"].raw  # the answer is there before the next statement goes
+            select.select([raw], [], [], 60)
+            writer.insert(record("r2"), {})
+
+    with pytest.raises(ValidationError, match="'r1' exists"):
+        insert_two()
+    assert backend.count(EVERYWHERE, None) == 1
+    backend.close()
 
 
 def test_a_write_whose_connection_breaks_half_way_leaves_nothing(location: str) -> None:
