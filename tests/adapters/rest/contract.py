@@ -26,9 +26,14 @@ expected-statuses = ["400", "401", "403", "404", "405", "406", "409", "413", "41
 include-path = "/v1/events"
 parameters = { "query.follow" = "false" }
 
-# Also a target that is not there answers 404.
+# A forgotten memory keeps its history, and a thread of another namespace is another thread.
 [[operations]]
-include-path = "/v1/memories/{id}/relations"
+include-path-regex = "/history$|^/v1/threads/"
+checks.use_after_free.enabled = false
+
+# The body may name a namespace or a target where nothing is found.
+[[operations]]
+include-path-regex = "^/v1/memories/.*/(why|relations)$"
 checks.ensure_resource_availability.enabled = false
 """
 
@@ -52,13 +57,13 @@ def map_body(context, body):
 
 
 def main(arguments: list[str]) -> int:
-    """Return the exit code of schemathesis."""
+    """Return the exit code of schemathesis, whose default is every check."""
     with TemporaryDirectory() as name, served(Path(name)) as server:
         config = Path(name, "schemathesis.toml")
         config.write_text(f'hooks = "hooks_of_contract"\n{CONFIG}')
         Path(name, "hooks_of_contract.py").write_text(HOOKS)
         command = ["schemathesis", "--config-file", str(config), "run"]
-        command += [f"{server.address}openapi.json", "--checks", "all", "--no-color"]
+        command += [f"{server.address}openapi.json", "--no-color"]
         command += ["-H", f"Authorization: Bearer {server.token}"]
         command += ["--phases", "examples,fuzzing,stateful", "--max-examples", "25"]
         path = os.pathsep.join([name, os.environ.get("PYTHONPATH", "")])
