@@ -12,14 +12,15 @@ from __future__ import annotations
 import logging
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from ..errors import EmbedderMismatchError, StorageError
-from ..model.namespaces import Scope
+from ..model.namespaces import Everywhere, Scope, Subtree, to_pattern
 from ..model.port import EMBEDDED, Backend, Changes, IndexData, PastReader, Row
 from ..model.records import MemoryRecord
 from .access_buffer import AccessBuffer
@@ -101,7 +102,7 @@ class ResidentIndex:
         self._catch_up()
         index = self._scopes.get(scope)
         if index is None:
-            index = self._build(scope, self._backend.load(scope))
+            index = self._build(scope, self._load(scope))
             if isinstance(scope, str):
                 self._recent.forget(self._recent.of(scope))
             pending = self.touches.unwritten(index.loaded_at)
@@ -118,9 +119,35 @@ class ResidentIndex:
 
     def _share(self, index: ScopeIndex) -> None:
         """Save what was indexed from rows, so that other processes read a segment instead."""
-        try:
+        with self._warning():
             self._save(index, least=_MIN_SHARED_ROWS)
-        except StorageError as error:
+
+    def _load(self, scope: Scope) -> IndexData:
+        """Read a scope; the rows of small namespaces are saved first, so that none is read again.
+
+        Segments that turn out to be unusable are replaced.
+        """
+        load = self._backend.load
+        if not isinstance(scope, Subtree | Everywhere) or self._backend.read_only:
+            return load(scope)
+        if self._backend.count(scope, None) < BLOCK_DOCUMENTS:
+            return load(scope)
+        pattern = to_pattern(scope)
+        with self._warning():
+            self._save_unindexed(pattern, closing=True)
+        data = load(scope)
+        if any(segment.namespace == pattern for segment in data.segments):
+            return data
+        with self._warning():
+            self._save(self._build(pattern, load(pattern)), least=_MIN_SAVED_ROWS)
+        return data
+
+    @contextmanager
+    def _warning(self) -> Iterator[None]:
+        """Warn of an error: what was stored is stored; only the next start is slower."""
+        try:
+            yield
+        except (StorageError, EmbedderMismatchError) as error:
             _logger.warning("the index of %s is not saved: %s", self._backend.location, error)
 
     def _build(self, scope: Scope, data: IndexData) -> ScopeIndex:
@@ -156,14 +183,10 @@ class ResidentIndex:
         if not (self._unsaved or closing):
             return
         with self.lock:
-            try:
+            with self._warning():
                 self._save_all(closing=closing)
                 self._unsaved = False
-            except (StorageError, EmbedderMismatchError) as error:
-                # What was stored is stored; only the next start is slower.
-                _logger.warning("the index of %s is not saved: %s", self._backend.location, error)
-            finally:
-                self._recent.trim()
+            self._recent.trim()
 
     def clear(self) -> None:
         """Drop every scope, since all vectors of the embedder have changed."""
@@ -213,13 +236,10 @@ class ResidentIndex:
 
     def rebuild(self, namespaces: Iterable[str]) -> None:
         """Index and save the rows again whose saved index was erased together with erased rows."""
-        with self.lock:
-            try:
-                self._catch_up()
-                for namespace in namespaces:
-                    self._unindexed[namespace] = self._save_unindexed(namespace, closing=True)
-            except StorageError as error:
-                _logger.warning("the index of %s is not saved: %s", self._backend.location, error)
+        with self.lock, self._warning():
+            self._catch_up()
+            for namespace in namespaces:
+                self._unindexed[namespace] = self._save_unindexed(namespace, closing=True)
 
     def _save_all(self, *, closing: bool) -> None:
         if not closing:

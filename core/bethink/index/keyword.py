@@ -192,7 +192,7 @@ class KeywordIndex:
         places = np.cumsum(kept, dtype=np.int32) - np.int32(1)
         places[~kept] = -1
         runs: list[list[Block]] = []
-        for block in (_without(block, places) for block in self.blocks):
+        for block in (without(block, places) for block in self.blocks):
             if runs and sum(each.size for each in runs[-1]) + block.size <= MAX_BLOCK_DOCUMENTS:
                 runs[-1].append(block)
             else:
@@ -328,7 +328,7 @@ def _merged(blocks: Sequence[Block]) -> Block:
     )
 
 
-def _without(block: Block, places: Column) -> Block:
+def without(block: Block, places: Column) -> Block:
     """Return *block* with the documents at new *places*; documents at -1 are removed."""
     documents = places[block.documents]
     kept = documents >= 0

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..model.arrays import Column, Floats, Positions, Rows, Truths
 from ..model.filters import Filter
-from ..model.namespaces import Scope, covers
+from ..model.namespaces import Scope, covers, from_pattern
 from ..model.port import EMBEDDED, IndexData, Row, Segment
 from ..model.records import MemoryRecord
 from ..text import Query
@@ -25,7 +25,7 @@ from .columns import FOREVER, MUTABLE, NEVER, ROOM, Columns, numbers, table
 from .documents import ASSISTANT_TERMS, INSTRUCTION_BONUS, MISMATCH_FACTOR, Document, document
 from .keyword import BLOCK_DOCUMENTS, Block, KeywordIndex
 from .reader import ScopeReader
-from .segments import STORED, Piece, pack, unpack
+from .segments import STORED, Owners, Piece, pack, unpack
 from .threads import Threads
 from .vectors import VectorColumn
 
@@ -307,13 +307,20 @@ class ScopeIndex:
             if 0 <= place < block.size:
                 for name, value in numbers(record).items():
                     columns[name][place] = value
-        names, thread = self._threads_of(columns["thread"])
+        threads, thread = self._threads_of(columns["thread"])
         piece = Piece(
             {**columns, "thread": thread},
             block,
-            [name for _, name in names],
+            [name for _, name in threads],
             self.vectors[EMBEDDED].quantised(span.start, span.stop),
         )
+        if from_pattern(str(self.scope)) != self.scope:
+            codes, owners = np.unique(self.columns["namespace"][span], return_inverse=True)
+            known = list(self.namespaces)
+            names = {known[code]: number for number, code in enumerate(codes.tolist())}
+            held_by = np.array([names[name] for name, _ in threads], dtype=np.int32)
+            found = Owners(list(names), owners.astype(np.int32), held_by)
+            piece = replace(piece, owners=found)
         rows = columns["row"]
         count = int(columns["live"].sum())
         return Segment(
@@ -325,14 +332,24 @@ class ScopeIndex:
     ) -> None:
         rows, alive = piece.columns["row"], survivors.get(segment.namespace)
         living = piece.columns["live"] if alive is None else np.isin(rows, list(alive))
+        if piece.owners is not None and alive is not None:  # a row may be in a segment of its own
+            piece, living = piece.only(living), living[living]
+            rows = piece.columns["row"]
+            if not len(rows):
+                return
+        owners = piece.owners or Owners(
+            [segment.namespace], *(np.zeros(len(of), dtype=int) for of in (rows, piece.threads))
+        )
+        named = zip(owners.threads.tolist(), piece.threads, strict=True)
         codes = np.array(
-            [self.threads.code((segment.namespace, name)) for name in piece.threads] + [-1],
+            [self.threads.code((owners.names[owner], name)) for owner, name in named] + [-1],
             dtype=np.int32,
         )
+        namespaces = np.array(list(map(self._namespace, owners.names)))
         self.columns.append(
             len(rows),
             **{**piece.columns, "thread": codes[piece.columns["thread"]], "live": living},
-            namespace=self._namespace(segment.namespace),
+            namespace=namespaces[owners.rows],
         )
         self.keyword.adopt(piece.block, segment.number)
         self.vectors[EMBEDDED].adopt(*piece.vectors)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from functools import lru_cache
 from typing import Final, TypeAlias
 
-from ..model.namespaces import EVERYWHERE, Scope, Subtree, covers
+from ..model.namespaces import Scope, covers, scopes_over
 from .scope import ScopeIndex
 
 MAX_RESIDENT: Final = 1 << 30
@@ -38,7 +37,7 @@ class ScopeLRU:
 
     def containing(self, namespace: str) -> list[Scope]:
         """Return the resident scopes that contain *namespace*."""
-        single = [scope for scope in _single_scopes(namespace) if scope in self.indexes]
+        single = [scope for scope in scopes_over(namespace) if scope in self.indexes]
         return single + [scope for scope in self._unions if covers(scope, namespace)]
 
     def get(self, scope: Scope, moment: Hashable = None) -> ScopeIndex | None:
@@ -115,11 +114,3 @@ class ScopeLRU:
         taken = index.nbytes - (0 if origin is None else index.shared_bytes(origin))
         self._bytes += taken - self._counted.get(place, 0)
         self._counted[place] = taken
-
-
-@lru_cache(maxsize=4096)
-def _single_scopes(namespace: str) -> tuple[Scope, ...]:
-    """Return every scope that contains *namespace*, unions of scopes aside."""
-    steps = namespace.split("/")
-    paths = ("/".join(steps[:end]) for end in range(1, len(steps) + 1))
-    return (EVERYWHERE, namespace, *map(Subtree, paths))

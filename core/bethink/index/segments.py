@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from ..model.arrays import Column
 from .columns import MUTABLE
-from .keyword import Block
+from .keyword import Block, without
 
 STORED: Final = (
     *("row", "ordinal", "live", "length", "words", "content_words", "is_question", "tells_time"),
@@ -26,17 +26,41 @@ _NAMES: Final = {
 """The names of columns in segments, where the names differ."""
 
 
+class Owners(NamedTuple):
+    """Namespaces, and the number of the namespace of each row and of each thread."""
+
+    names: Sequence[str]
+    rows: Column
+    threads: Column
+
+
 @dataclass(frozen=True, slots=True)
 class Piece:
     """The parts of a segment: columns, postings, names of threads, and quantised vectors.
 
-    The ``thread`` column numbers the entries of ``threads``, -1 for none.
+    The ``thread`` column numbers the entries of ``threads``, -1 for none. A piece of several
+    namespaces has ``owners``.
     """
 
     columns: Mapping[str, Column]
     block: Block
     threads: Sequence[str]
     vectors: tuple[Column, Column, float]
+    owners: Owners | None = None
+
+    def only(self, kept: Column) -> Piece:
+        """Return the piece of the rows that are True in *kept*."""
+        codes, scale, error = self.vectors
+        places = np.cumsum(kept, dtype=np.int32) - np.int32(1)
+        places[~kept] = -1
+        owners = self.owners
+        return replace(
+            self,
+            columns={name: column[kept] for name, column in self.columns.items()},
+            block=without(self.block, places),
+            vectors=(codes[kept], scale[kept], error),
+            owners=None if owners is None else owners._replace(rows=owners.rows[kept]),
+        )
 
 
 def pack(piece: Piece) -> bytes:
@@ -52,12 +76,16 @@ def pack(piece: Piece) -> bytes:
         "codes": codes,
         "scale": scale,
     }
+    header = {"threads": list(piece.threads), "error": error}
+    if piece.owners is not None:
+        names, arrays["owner"], arrays["thread_owner"] = piece.owners
+        header["namespaces"] = list(names)
     shapes = {name: (array.dtype.str, array.shape) for name, array in arrays.items()}
-    header = json.dumps({"arrays": shapes, "threads": list(piece.threads), "error": error}).encode()
+    head = json.dumps({"arrays": shapes, **header}).encode()
     return b"".join(
         [
-            len(header).to_bytes(8, "little"),
-            header,
+            len(head).to_bytes(8, "little"),
+            head,
             *(np.ascontiguousarray(array).tobytes() for array in arrays.values()),
         ]
     )
@@ -74,6 +102,7 @@ def unpack(data: bytes | memoryview) -> Piece:
         start += arrays[name].nbytes
     terms = arrays["terms"].tobytes().decode()
     numbers = {term: number for number, term in enumerate(terms.split("\n"))} if terms else {}
+    names = header.get("namespaces")
     return Piece(
         columns={name: arrays[_NAMES.get(name, name)] for name in STORED},
         block=Block(
@@ -86,4 +115,5 @@ def unpack(data: bytes | memoryview) -> Piece:
         ),
         threads=header["threads"],
         vectors=(arrays["codes"], arrays["scale"], header["error"]),
+        owners=names and Owners(names, arrays["owner"], arrays["thread_owner"]),
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, TypeAlias
 from urllib.parse import quote, unquote
 
@@ -102,6 +103,32 @@ def covers(scope: Scope, namespace: str) -> bool:
     if isinstance(scope, tuple):
         return any(covers(each, namespace) for each in scope)
     return scope is EVERYWHERE or scope == namespace
+
+
+@lru_cache(maxsize=4096)
+def scopes_over(namespace: str) -> tuple[Scope, ...]:
+    """Return every scope that contains *namespace*, several scopes together aside."""
+    steps = namespace.split("/")
+    paths = ("/".join(steps[:end]) for end in range(1, len(steps) + 1))
+    return (EVERYWHERE, namespace, *map(Subtree, paths))
+
+
+def to_pattern(scope: Subtree | Everywhere) -> str:
+    """Return ``users/*`` for a subtree, ``*`` for all namespaces; no namespace has such a name."""
+    return f"{scope.path}/*" if isinstance(scope, Subtree) else "*"
+
+
+def patterns_over(namespace: str) -> list[str]:
+    """Return the patterns of all scopes that contain *namespace*."""
+    scopes = scopes_over(namespace)
+    return [to_pattern(each) for each in scopes if isinstance(each, Subtree | Everywhere)]
+
+
+def from_pattern(name: str) -> Scope:
+    """Return the scope of a pattern; a namespace is a scope already."""
+    if not _PATTERN.search(name):
+        return name
+    return Subtree(name[:-2]) if name != "*" else EVERYWHERE
 
 
 def segment(text: str) -> str:

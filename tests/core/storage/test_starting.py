@@ -81,7 +81,8 @@ def rebuilt(path: Path, namespace: Scope = "default") -> Answers:
     with closing(sqlite3.connect(copy)) as connection:
         connection.execute("DELETE FROM segments")
         connection.commit()
-    with opened(copy) as store:
+    with opened(copy) as store, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(resident, "BLOCK_DOCUMENTS", 10_000)  # or small namespaces have segments
         found = answers(store, namespace)
     copy.unlink()
     return found

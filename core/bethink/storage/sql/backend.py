@@ -32,7 +32,7 @@ from .connection import Connection, Connections
 from .cut import read_cut
 from .erasing import ENTRIES_OF, former_namespaces
 from .journal_reader import SQLJournalReader, to_log_entry
-from .loading import load, save
+from .loading import load, names_in, save
 from .rows import (
     HOLDS_KEY,
     LISTED,
@@ -263,10 +263,7 @@ class SQLBackend:
     ) -> IndexData:
         use = self._connections.aside if aside else self._connections.read_transaction
         with use() as connection:
-            names = (
-                [scope] if isinstance(scope, str) else _count_by_namespace(connection, scope, _LIVE)
-            )
-            return load(connection, self._auth, names, limit, recent)
+            return load(connection, self._auth, names_in(connection, scope), limit, recent)
 
     def vectors(self, rows: Sequence[int], name: str) -> dict[int, Vector]:
         table, named = ("vectors", "") if name == EMBEDDED else ("named_vectors", "AND name = ?")

@@ -21,6 +21,7 @@ from ...model.replay import past_record, replayed
 from .authenticator import ENTRY, Authenticator, parse_code
 from .connection import Connection
 from .cut import CutMark, base_link, changed_sum, read_cut
+from .erasing import delete_segments
 from .journal_reader import current_of, read_history
 from .rows import LISTED, Listed
 
@@ -159,8 +160,7 @@ class JournalCutter:
                     self._run("DELETE FROM named_vectors WHERE row = ?", (row,))
                 self._date_vectors(id, place.row)
         for namespace, first in firsts.items():
-            # Later segments go too: a gap between segments would make all unusable.
-            self._run("DELETE FROM segments WHERE namespace = ? AND last >= ?", (namespace, first))
+            delete_segments(self._connection, namespace, first)
         self._done.namespaces |= firsts.keys()
         ordinals = Listed(current.ordinal for current in records.values())
         accesses = f"DELETE FROM accesses WHERE ordinal IN {LISTED} AND seq <= ?"

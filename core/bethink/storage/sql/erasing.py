@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from ...model.namespaces import patterns_over
 from .connection import Connection
-from .rows import RowTypes
+from .rows import LISTED, Listed, RowTypes
 
 ERASED: Final = "erased"
 SCRUBBED: Final = "scrubbed"
@@ -46,11 +47,21 @@ def blank_record(connection: Connection, id: str) -> frozenset[str]:
     for namespace in namespaces:
         moves = "DELETE FROM departures WHERE namespace = ? AND id = ?"
         connection.execute(moves, (namespace, id))
-        # Later segments go too: a gap between segments would make all unusable.
-        connection.execute(
-            "DELETE FROM segments WHERE namespace = ? AND last >= ?", (namespace, min(rows))
-        )
+        delete_segments(connection, namespace, min(rows))
     return namespaces
+
+
+def delete_segments(connection: Connection, namespace: str, first: int) -> None:
+    """Delete the segments that hold or may miss a row of *namespace* from row *first* on.
+
+    Later segments go too: a gap between segments would make all unusable.
+    """
+    connection.execute(
+        f"DELETE FROM segments WHERE namespace IN {LISTED} AND (last >= ? OR EXISTS "
+        "(SELECT 1 FROM segments own WHERE own.namespace = ?))",
+        (Listed(patterns_over(namespace)), first, namespace),
+    )
+    connection.execute("DELETE FROM segments WHERE namespace = ? AND last >= ?", (namespace, first))
 
 
 def former_namespaces(connection: Connection, ids: set[str]) -> frozenset[str]:

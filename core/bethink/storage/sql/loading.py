@@ -1,4 +1,8 @@
-"""Loading and saving of a scope's index: segments, and rows without a segment."""
+"""Loading and saving of a scope's index: segments, and rows without a segment.
+
+A large namespace has segments of its own. The rows of small namespaces are saved together, for
+each subtree that is recalled as a whole: in segments named by a pattern, such as ``users/*``.
+"""
 
 from __future__ import annotations
 
@@ -9,47 +13,76 @@ from mmap import mmap
 from operator import attrgetter
 from typing import Final
 
+from ...model.namespaces import Everywhere, Scope, Subtree, from_pattern, to_pattern
 from ...model.port import SEGMENT_FORMAT, IndexData, Row, Segment
 from .authenticator import Authenticator
 from .connection import Connection
 from .erasing import ERASED
-from .rows import LISTED, Listed, read_head, read_number
+from .rows import LISTED, Listed, read_head, read_number, scope_sql
 
 _READ_BYTES: Final = 1 << 20
 _columns_of = attrgetter("namespace", "first", "last", "count", "head")
 _COUNT: Final = "SELECT count(*) FROM records"
+_LIVE: Final = "state = 'live'"
 _SCAN_FACTOR: Final = 8  # a scan of so many times fewer rows is faster than the namespace index
 
 
 def load(
     connection: Connection,
     auth: Authenticator,
-    namespaces: Iterable[str],
+    names: Iterable[str],
     limit: int | None,
     recent: Mapping[int, Row],
 ) -> IndexData:
-    """Read the data for an index of *namespaces*; with a *limit* only the end of each."""
+    """Read the data for an index of all *names* together; with a *limit* only the end of each.
+
+    The names are namespaces and patterns. A pattern stands for the namespaces without segments.
+    """
     live_rows = dict[str, frozenset[int]]()
     segments, unindexed, changed = list[Segment](), list[Row](), list[Row]()
-    for namespace in namespaces:
-        start, last = (0, 0) if limit is None else _find_tail(connection, namespace, limit)
-        saved = _read_segments(connection, auth, namespace, start)
+    for name in names:
+        start, last = (0, 0) if limit is None else _find_tail(connection, name, limit)
+        saved = _read_segments(connection, auth, name, start)
         if saved:
             last, head = saved[-1].last, min(segment.head for segment in saved)
-            inside = "namespace = ? AND state = 'live' AND row BETWEEN ? AND ?"
-            given = (namespace, start, last)
+            inside, given = _held_by(name, start, last)
             (live,) = connection.execute(f"{_COUNT} WHERE {inside}", given).fetchone()
             if live != sum(segment.count for segment in saved):
                 rows = connection.execute(f"SELECT row FROM records WHERE {inside}", given)
-                live_rows[namespace] = frozenset(row for (row,) in rows.fetchall())
+                live_rows[name] = frozenset(row for (row,) in rows.fetchall())
             patched = f"{inside} AND revision > ? AND revision <> row"
             by_patch = "INDEXED BY records_patched"
             changed += auth.read_rows(connection, patched, *given, head, using=by_patch)
         segments += saved
-        unindexed += _read_unindexed(connection, auth, namespace, last, limit, recent)
+        unindexed += _read_unindexed(connection, auth, name, last, limit, recent)
     return IndexData(
         read_head(connection), tuple(segments), live_rows, tuple(unindexed), tuple(changed)
     )
+
+
+def names_in(connection: Connection, scope: Scope) -> list[str]:
+    """Return the names that give *scope* together: namespaces, and a pattern for all others."""
+    if isinstance(scope, str):
+        return [scope]
+    inside, given = scope_sql(scope)
+    is_live = f"SELECT 1 FROM records WHERE namespace = names.namespace AND {_LIVE}"
+    others = [to_pattern(scope)] if isinstance(scope, Subtree | Everywhere) else []
+    found = connection.execute(
+        f"SELECT DISTINCT namespace FROM {'segments' if others else 'records'} names "
+        f"WHERE {inside} AND EXISTS ({is_live}) ORDER BY namespace",
+        given,
+    )
+    return [*(name for (name,) in found.fetchall() if from_pattern(name) == name), *others]
+
+
+def _held_by(name: str, first: int, last: int | None = None) -> tuple[str, tuple[object, ...]]:
+    """Return the SQL condition of the live rows of a namespace or pattern, *first* to *last*."""
+    scope = from_pattern(name)
+    inside, given = scope_sql(scope)
+    if scope != name:
+        inside += " AND namespace NOT IN (SELECT namespace FROM segments)"
+    span, ends = ("row >= ?", (first,)) if last is None else ("row BETWEEN ? AND ?", (first, last))
+    return f"{inside} AND {_LIVE} AND {span}", (*given, *ends)
 
 
 def _find_tail(connection: Connection, namespace: str, limit: int) -> tuple[int, int]:
@@ -84,9 +117,9 @@ def _read_unindexed(
     (newest,) = connection.execute("SELECT coalesce(max(row), 0) FROM records").fetchone()
     if newest <= last:
         return []
-    after = "namespace = ? AND state = 'live' AND row > ?"
+    after, given = _held_by(namespace, last + 1)
     if limit is None:
-        return auth.read_rows(connection, after, namespace, last)
+        return auth.read_rows(connection, after, *given)
     (indexed,) = connection.execute(
         "SELECT coalesce(sum(count), 0) FROM segments WHERE namespace = ?", (namespace,)
     ).fetchone()
@@ -94,7 +127,7 @@ def _read_unindexed(
     found = connection.execute(
         f"SELECT row, revision, id FROM records {'NOT INDEXED' if narrow else ''} "
         f"WHERE {after} ORDER BY row LIMIT ?",
-        (namespace, last, limit),
+        (*given, limit),
     ).fetchall()
     kept = {
         row: known
@@ -103,8 +136,8 @@ def _read_unindexed(
     }
     if len(kept) == len(found):
         return list(kept.values())
-    given = Listed(row for row, *_ in found if row not in kept)
-    read = auth.read_rows(connection, f"row IN {LISTED}", given, using="NOT INDEXED")
+    left = Listed(row for row, *_ in found if row not in kept)
+    read = auth.read_rows(connection, f"row IN {LISTED}", left, using="NOT INDEXED")
     kept.update((each.row, each) for each in read)
     return [kept[row] for row, *_ in found]
 
@@ -151,10 +184,11 @@ def _misses_rows(
         segment.count for segment in segments
     )
     using = "NOT INDEXED" if narrow else "INDEXED BY records_scope"
+    inside, given = _held_by(namespace, start)
     (found,) = connection.execute(
-        f"SELECT EXISTS (SELECT 1 FROM records {using} WHERE namespace = ? AND state = 'live' "
+        f"SELECT EXISTS (SELECT 1 FROM records {using} WHERE {inside} "
         f"AND ({' OR '.join(['row BETWEEN ? AND ?'] * len(gaps))}))",
-        (namespace, *chain.from_iterable(gaps)),
+        (*given, *chain.from_iterable(gaps)),
     ).fetchone()
     return bool(found)
 

@@ -20,7 +20,7 @@ from ...model.journal import (
     digest,
     non_empty_fields,
 )
-from ...model.namespaces import Scope
+from ...model.namespaces import Scope, from_pattern
 from ...model.port import DIMENSION_SETTING, EMBEDDED, Compacted, Row
 from ...model.records import LIVE, MemoryRecord, State
 from .authenticator import NO_AUTH, Authenticator
@@ -336,7 +336,8 @@ class SQLWriter:
             "WHERE row NOT IN (SELECT row FROM journal WHERE row IS NOT NULL) OR since > row"
         )
         found = self._connection.execute("DELETE FROM segments RETURNING namespace").fetchall()
-        return frozenset(namespace for (namespace,) in found if isinstance(namespace, str))
+        names = frozenset(name for (name,) in found if isinstance(name, str))
+        return frozenset(name for name in names if from_pattern(name) == name)
 
     def touch(self, accesses: Mapping[str, tuple[int, float]]) -> list[int]:
         found = self._connection.execute(_ACCESSED, (Listed(accesses),)).fetchall()
