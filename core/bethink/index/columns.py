@@ -13,7 +13,7 @@ from ..model.arrays import Column
 from ..model.port import Row
 from ..model.records import MemoryRecord
 
-ROOM: Final = 16
+ROOM: Final = 4
 NEVER: Final = -np.inf
 FOREVER: Final = np.inf
 JUDGED: Final = ("occurred", "accessed", "accesses", "importance", "confidence", "outcome")
@@ -52,12 +52,15 @@ class Columns:
 
     def _hold(self, arrays: dict[str, Column]) -> None:
         self._arrays = arrays
-        judged = arrays["judged"].T if "judged" in arrays else ()
-        self._named: dict[str, Column] = {**arrays, **dict(zip(JUDGED, judged, strict=False))}
         self.nbytes = sum(array.nbytes for array in arrays.values())
 
     def __getitem__(self, name: str) -> Column:
-        return self._named[name][: self.size]
+        return self._whole(name)[: self.size]
+
+    def _whole(self, name: str) -> Column:
+        """Return the array of a column, spare room included."""
+        array = self._arrays.get(name)
+        return self._arrays["judged"][:, JUDGED.index(name)] if array is None else array
 
     def copy(self) -> Columns:
         """Return an independent copy."""
@@ -84,7 +87,7 @@ class Columns:
             self._room = max(end, 2 * self._room)
             self._hold({name: grown(array, end) for name, array in self._arrays.items()})
         for name, value in values.items():
-            self._named[name][self.size : end] = value
+            self._whole(name)[self.size : end] = value
         self.size = end
 
 

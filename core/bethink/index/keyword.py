@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from itertools import chain, compress, count, islice
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 
@@ -26,13 +26,16 @@ MERGED_BLOCKS: Final = 8  # neighbours of one size class
 MAX_BLOCK_DOCUMENTS: Final = 64 * BLOCK_DOCUMENTS
 
 _TERM_BYTES: Final = 130  # of a term in a block: a string, its number, a place in a dict; measured
-_TAIL_TERM_BYTES: Final = 320  # of a term in the tail, with two small arrays; measured
-_TAIL_BYTES: Final = 6  # of a posting in the tail
-_MAX_TERM_COUNT: Final = 65_535  # in a document; 16 bits
+_TAIL_TERM_BYTES: Final = 130  # of a term in the tail, with one posting; measured
+_TAIL_BYTES: Final = 20  # of a further posting in the tail, in a small array; measured
+_COUNT_BITS: Final = 16
+_MAX_TERM_COUNT: Final = (1 << _COUNT_BITS) - 1  # in a document
 _AUTHOR_MARK: Final = "@"
 _NO_POSITIONS: Final = np.empty(0, dtype=np.int32)
 
 Postings = list[tuple[Column, Column]]
+_Tail: TypeAlias = "dict[str, int | array[int]]"
+"""One or more postings of each term: the number of the document in the tail, and a count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +79,7 @@ class KeywordIndex:
     def __init__(self) -> None:
         self.has_authors = False
         self.blocks: list[Block] = []
-        self._tail: dict[str, tuple[array[int], array[int]]] = {}
+        self._tail: _Tail = {}
         self._order: list[str] = []
         self._postings = 0
         self._block_bytes = 0
@@ -86,8 +89,8 @@ class KeywordIndex:
     @property
     def nbytes(self) -> int:
         """The approximate bytes in use."""
-        tail = _TAIL_TERM_BYTES * len(self._tail) + _TAIL_BYTES * self._postings
-        return tail + self._block_bytes
+        further = self._postings - len(self._tail)
+        return _TAIL_TERM_BYTES * len(self._tail) + _TAIL_BYTES * further + self._block_bytes
 
     @property
     def size(self) -> int:
@@ -160,16 +163,19 @@ class KeywordIndex:
                 self.freeze()
 
     def _append(self, terms: Sequence[str]) -> None:
-        position = self._end
+        document = self.tail_size << _COUNT_BITS
         counted = Counter(terms)
         self._postings += len(counted)
         for term, times in counted.items():
-            postings = self._tail.get(term)
-            if postings is None:
-                postings = self._tail[term] = (array("i"), array("H"))
+            posting = document | (times if times < _MAX_TERM_COUNT else _MAX_TERM_COUNT)
+            known = self._tail.get(term)
+            if known is None:
+                self._tail[term] = posting
                 self.has_authors = self.has_authors or term[:1] == _AUTHOR_MARK
-            postings[0].append(position)
-            postings[1].append(times if times < _MAX_TERM_COUNT else _MAX_TERM_COUNT)
+            elif isinstance(known, int):
+                self._tail[term] = array("I", (known, posting))
+            else:
+                known.append(posting)
         self._end += 1
 
     def freeze(self) -> None:
@@ -238,14 +244,8 @@ class KeywordIndex:
                     start, end = block.starts[number], block.starts[number + 1]
                     postings.append((block.documents[start:end], block.counts[start:end]))
         for term, postings in zip(terms, found, strict=True):
-            if tail := self._tail.get(term):
-                documents, counts = tail
-                postings.append(
-                    (  # copies, because an array that is looked into cannot grow
-                        np.frombuffer(documents.tobytes(), np.int32),
-                        np.frombuffer(counts.tobytes(), np.uint16),
-                    )
-                )
+            if (tail := self._tail.get(term)) is not None:
+                postings.append(_unpacked(np.array(tail, dtype=np.uint32, ndmin=1), self._start))
         return found
 
 
@@ -259,20 +259,31 @@ def _has_author_terms(terms: Iterable[str]) -> bool:
     return f"\n{_AUTHOR_MARK}" in "\n".join(["", *terms])
 
 
-def _frozen(start: int, size: int, tail: dict[str, tuple[array[int], array[int]]]) -> Block:
-    lengths = [len(documents) for documents, _ in tail.values()]
+def _frozen(start: int, size: int, tail: _Tail) -> Block:
+    packed = array("I")
+    ends = [0]
+    for postings in tail.values():
+        if isinstance(postings, int):
+            packed.append(postings)
+        else:
+            packed += postings
+        ends.append(len(packed))
+    documents, counts = _unpacked(np.array(packed, dtype=np.uint32), start)
     return Block(
         start=start,
         size=size,
         terms={term: number for number, term in enumerate(tail)},
-        starts=np.concatenate(([0], np.cumsum(lengths, dtype=np.int64))),
-        documents=np.frombuffer(
-            b"".join(documents.tobytes() for documents, _ in tail.values()), dtype=np.int32
-        ),
-        counts=np.frombuffer(
-            b"".join(counts.tobytes() for _, counts in tail.values()), dtype=np.uint16
-        ),
+        starts=np.array(ends, dtype=np.int64),
+        documents=documents,
+        counts=counts,
     )
+
+
+def _unpacked(postings: Column, start: int) -> tuple[Column, Column]:
+    """Return the positions and counts of *postings* of a tail that starts at *start*."""
+    documents = (postings >> _COUNT_BITS).astype(np.int32)
+    documents += start
+    return documents, postings.astype(np.uint16)  # of the lower bits
 
 
 def _block(start: int, documents: Sequence[Sequence[str]]) -> Block:

@@ -39,7 +39,7 @@ MIN_DEAD = BLOCK_DOCUMENTS // 2
 """From so many dead rows on, dead rows are removed once they outnumber the live rows."""
 
 _BATCH_VECTORS: Final = 256  # quantised at a time, within the processor's cache
-_OBJECT_BYTES: Final = 4096  # of the objects around the arrays; measured
+_OBJECT_BYTES: Final = 7000  # of the objects around the arrays; measured
 
 
 class ScopeIndex:
