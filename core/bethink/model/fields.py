@@ -148,6 +148,9 @@ def path(name: str, value: object) -> str:
         raise ValidationError(f"{name} must be a path, not {type(value).__name__}")
     if not given or "\0" in given or not _encodable(given):
         raise ValidationError(f"{name} is the name of no file: {given[:80]!r}")
+    scheme, is_url, _ = given.partition("://")
+    if is_url and "/" not in scheme:  # a URL may hold a password
+        raise ValidationError(f"{name} must be the path of a file, not a URL: {scheme}://…")
     return os.path.expanduser(given)
 
 

@@ -85,7 +85,7 @@ class TransferVerbs(Memories):
         similarity: float = 0.92,
         progress: Progress = None,
     ) -> Merged:
-        """Merge the memories of a second store, open or in a file; all or nothing.
+        """Merge the memories of a second store, open or at a location; all or nothing.
 
         *namespace* limits the merge to memories of the second store in the namespace, or in any of
         several. Near-duplicates have a cosine of at least *similarity*, in [0, 1].

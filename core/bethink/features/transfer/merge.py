@@ -99,7 +99,7 @@ def merge_from(
     least: float,
     tell: Tell | None = None,
 ) -> Merged:
-    """Merge the memories in *scope* of an open store, or of the store in the file *other*."""
+    """Merge the memories in *scope* of an open store, or of the store at the location *other*."""
     engine.check_open()
     if isinstance(other, Engine):
         other.check_open()
@@ -109,13 +109,16 @@ def merge_from(
     if not isinstance(other, str | os.PathLike):
         kind = type(other).__name__
         raise ValidationError(f"merge_from needs a store or the path of one, not {kind}")
-    path = fields.path("other", str(other).removeprefix("sqlite:///"))
-    if not os.path.isfile(path):
-        raise StorageError(path, "there is no such file")
-    if not os.path.getsize(path):
-        raise StorageError(path, "it is empty, so no store")
-    check_other(engine, path)
-    with closing(open_backend(path)) as backend:
+    location = str(other).removeprefix("sqlite:///")
+    if "://" not in location:
+        location = fields.path("other", location)
+        if not os.path.isfile(location):
+            raise StorageError(location, "there is no such file")
+        if not os.path.getsize(location):
+            raise StorageError(location, "it is empty, so no store")
+        check_other(engine, location)
+    with closing(open_backend(location)) as backend:
+        check_other(engine, backend.location)
         return merge(engine, ForeignStore.load(backend, engine.clock(), scope=scope), least, tell)
 
 
@@ -124,8 +127,10 @@ def check_other(
 ) -> None:
     """Refuse the store of *engine* itself as the second store."""
     own = engine.backend.location
-    files = ":memory:" not in (own, location) and os.path.exists(own) and os.path.exists(location)
-    if itself or (files and os.path.samefile(own, location)):
+    if ":memory:" not in (own, location):
+        files = os.path.exists(own) and os.path.exists(location)
+        itself = itself or own == location or (files and os.path.samefile(own, location))
+    if itself:
         raise ValidationError(f"a store cannot be {what} itself")
 
 

@@ -372,6 +372,13 @@ def _broken(*_: object) -> str:
     raise RuntimeError("midway")
 
 
+@pytest.mark.parametrize("verb", ["export", "backup", "import_"])
+def test_a_url_is_no_path_of_a_file(verb: str) -> None:
+    with MemoryStore() as store, pytest.raises(ValidationError, match="not a URL") as refused:
+        getattr(store, verb)("postgresql://ann:s3cret@db/memories")
+    assert "s3cret" not in str(refused.value)
+
+
 def test_a_store_is_not_exported_over_itself(store: MemoryStore, path: Path) -> None:
     record = store.store("one")
     for wrong in (path, path.parent):

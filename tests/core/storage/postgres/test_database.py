@@ -230,6 +230,23 @@ def test_a_refusal_that_arrives_half_way_says_why(location: str) -> None:
     backend.close()
 
 
+def test_memories_of_a_second_database_are_merged(location: str) -> None:
+    with opened(fresh_location()) as other, opened(location) as store:
+        other.store("The meeting is on Monday", id="1")
+        assert store.merge_from(other.location).added == 1
+        assert store.get("1").content == "The meeting is on Monday"
+
+
+def test_a_database_is_no_second_store_of_itself(location: str) -> None:
+    with opened(location) as store:
+        store.store("The meeting is on Monday")
+        with pytest.raises(ValidationError, match="archived to itself"):
+            store.archive_to(location, namespace="default")
+        with pytest.raises(ValidationError, match="merged with itself"):
+            store.merge_from(location)
+        assert store.count() == 1
+
+
 def test_a_write_whose_connection_breaks_half_way_leaves_nothing(location: str) -> None:
     backend = open_backend(location)
     insert(backend, record("r1"))
