@@ -185,7 +185,7 @@ class Connections:
                     yield connection
                     raw.execute("COMMIT")
             except BaseException as error:
-                if raw.closed and connection.end and isinstance(error, psycopg.OperationalError):
+                if connection.end and _has_broken(raw, error):
                     self._drop_writer()
                     if self._is_committed(*connection.end):
                         return
@@ -338,6 +338,13 @@ def _pipelined(raw: psycopg.Connection[Any]) -> Iterator[None]:
             pipeline.__exit__(None, None, None)
         raise
     pipeline.__exit__(None, None, None)
+
+
+def _has_broken(raw: psycopg.Connection[Any], error: BaseException) -> bool:
+    """Return whether the connection ended without an answer, or ends with a shutdown."""
+    if not isinstance(error, psycopg.OperationalError):
+        return False
+    return raw.closed or error.sqlstate is None or error.sqlstate.startswith("57P")
 
 
 @contextmanager

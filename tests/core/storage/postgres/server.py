@@ -15,7 +15,7 @@ import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from itertools import count
 from pathlib import Path
@@ -68,7 +68,11 @@ class Server:
     def kill(self) -> None:
         """Kill the server as a power cut would: no process of the server writes any more."""
         file = self.data / "postmaster.pid"
-        os.kill(int(file.read_text().split()[0]), signal.SIGKILL)
+        pid = int(file.read_text().split()[0])
+        children = Path(f"/proc/{pid}/task/{pid}/children")
+        for each in (pid, *(map(int, children.read_text().split()) if children.exists() else ())):
+            with suppress(ProcessLookupError):
+                os.kill(each, signal.SIGKILL)
         file.unlink()
 
 

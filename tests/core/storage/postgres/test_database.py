@@ -127,7 +127,8 @@ def test_a_restarted_server_goes_on() -> None:
 class Proxy:
     """A way to the server of *location* that counts round trips.
 
-    The way is cut at the next COMMIT, "before" the server hears of the commit or "after".
+    The way is cut at the next COMMIT, "before" the server hears of the commit or "after". Or a
+    "shutdown" follows the commit at once.
     """
 
     def __init__(self, location: str) -> None:
@@ -153,19 +154,34 @@ class Proxy:
             while data := one.recv(1 << 16):
                 self.round_trips += watched and self._answered
                 self._answered = not watched
-                if watched and self.cut and b"COMMIT" in data:
+                if watched and self.cut == "shutdown" and b"COMMIT" in data:
+                    self._shut_down(other, data)
+                elif watched and self.cut and b"COMMIT" in data:
                     if self.cut == "after":
                         other.sendall(data)
                     self.cut = ""
                     break  # the answer finds no way back
-                other.sendall(data)
+                else:
+                    other.sendall(data)
         for each in (one, other):
             with suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)
         one.close()
 
+    def _shut_down(self, server: socket.socket, data: bytes) -> None:
+        """End the server's process between the commit and the end of the statements."""
+        self.cut = ""
+        holders = "SELECT pid FROM pg_locks WHERE locktype = 'advisory'"
+        url = f"postgresql://postgres@127.0.0.1:{self.target}/postgres"
+        with psycopg.connect(url, autocommit=True) as connection:
+            holder = connection.execute(holders).fetchone()
+            server.sendall(data.removesuffix(b"S\0\0\0\4"))
+            while connection.execute(holders).fetchone():
+                pass  # until committed
+            connection.execute("SELECT pg_terminate_backend(%s)", holder)
 
-@pytest.mark.parametrize("cut", ["before", "after"])
+
+@pytest.mark.parametrize("cut", ["before", "after", "shutdown"])
 def test_a_commit_in_doubt_is_looked_for(location: str, cut: str) -> None:
     proxy = Proxy(location)
     with opened(proxy.location) as store:
