@@ -14,6 +14,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -70,9 +71,12 @@ class Server:
         file = self.data / "postmaster.pid"
         pid = int(file.read_text().split()[0])
         children = Path(f"/proc/{pid}/task/{pid}/children")
-        for each in (pid, *(map(int, children.read_text().split()) if children.exists() else ())):
+        family = [pid, *(map(int, children.read_text().split()) if children.exists() else ())]
+        for each in family:
             with suppress(ProcessLookupError):
                 os.kill(each, signal.SIGKILL)
+        while any(map(is_running, family)):
+            time.sleep(0.01)
         file.unlink()
 
 
@@ -149,6 +153,14 @@ def programs() -> Path:
     for each in (copy, copy / "package"):
         each.chmod(0o755)
     return copy / "package" / "pginstall" / "bin"
+
+
+def is_running(pid: int) -> bool:
+    """Return whether the process has not ended; an ended process may still have a number."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
 
 
 def free_port() -> int:

@@ -380,40 +380,51 @@ class Writers:
         for _ in range(writes):
             assert self._written.acquire(timeout=60)
 
-    def end(self) -> None:
-        """Stop, and compare what is there with what was acknowledged."""
+    def stop(self) -> None:
         self._stop.set()
+        self._pool.shutdown()
+
+    def compare(self) -> None:
+        """Compare what is there with what was acknowledged."""
         for each in self._done:
             each.result()
-        self._pool.shutdown()
         with opened(self.url) as store:
             assert {each.id for each in store.all()} == self.acknowledged
             assert store.verify().problems == ()
 
 
+@contextmanager
+def writing_to(url: str, threads: int) -> Iterator[Writers]:
+    """Let so many threads write until the end of the body."""
+    writers = Writers(url, threads)
+    try:
+        yield writers
+    finally:
+        writers.stop()
+
+
 def test_a_killed_server_has_what_was_acknowledged_and_nothing_else() -> None:
     with server() as running:
-        writers = Writers(running.url, 4)
-        for _ in range(3):
+        with writing_to(running.url, 4) as writers:
+            for _ in range(3):
+                writers.wait_for(50)
+                running.kill()
+                running.start()
             writers.wait_for(50)
-            running.kill()
-            running.start()
-        writers.wait_for(50)
-        writers.end()
+        writers.compare()
 
 
 def test_a_promoted_standby_has_what_was_acknowledged_and_nothing_else() -> None:
     with server() as primary:
         standby = primary.add_standby("second")
         hosts = f"127.0.0.1:{primary.port},127.0.0.1:{standby.port}"
-        writers = Writers(
-            f"postgresql://postgres@{hosts}/postgres?target_session_attrs=read-write", 8
-        )
-        writers.wait_for(200)
-        primary.kill()
-        standby.promote()
-        writers.wait_for(100)
-        writers.end()
+        url = f"postgresql://postgres@{hosts}/postgres?target_session_attrs=read-write"
+        with writing_to(url, 8) as writers:
+            writers.wait_for(200)
+            primary.kill()
+            standby.promote()
+            writers.wait_for(100)
+        writers.compare()
         standby.stop()
         primary.start()  # for the end of the test
 
