@@ -1343,7 +1343,11 @@ export interface components {
             dry_run?: boolean;
             /** Confirm */
             confirm?: string | null;
-        } & (unknown | unknown);
+        } & ({
+            before: unknown;
+        } | {
+            keep: unknown;
+        });
         /**
          * Compacted
          * @description The first journal entry that stays with its time, what was removed, and the bytes freed.
