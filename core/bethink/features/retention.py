@@ -57,7 +57,7 @@ class RetentionVerbs(DuplicateVerbs):
                 for row, record in writer.matching(scope, None):
                     if _activation(record, now, decay) < least:
                         going[row] = record
-            retire(transaction, sorted(going.items()), "expire")
+            retire(transaction, list(going.items()), "expire")
         return len(going)
 
     def roll_up(self, *, older_than: float, namespace: Scope = "default") -> list[Consolidated]:
