@@ -308,8 +308,8 @@ def test_the_bytes_told_are_about_those_taken(count: int) -> None:
         index = loaded(rows)
         taken.append(tracemalloc.get_traced_memory()[0])
         tracemalloc.stop()
-    # What the allocator takes beside is in the bytes told, and not in those traced.
-    assert 0.6 * min(taken) < index.nbytes < 1.5 * min(taken)
+    beside = 3_000  # of the allocator, told and not traced
+    assert 0.6 * min(taken) < index.nbytes < 1.4 * min(taken) + beside
 
 
 def test_a_filter_is_looked_up_once_and_then_known_of_what_comes(

@@ -136,7 +136,7 @@ class TransferVerbs(Memories):
             if not isinstance(other, str | os.PathLike):
                 kind = type(other).__name__
                 fields.fail(f"archive_to needs a store or the location of one, not {kind}")
-            if not os.path.exists(other):
+            if "://" not in os.fspath(other) and not os.path.exists(other):
                 check_source(self._engine, scope)
             clock = self._engine.clock
             with type(self)(other, embedder=self.embedder, clock=clock) as opened:

@@ -17,10 +17,12 @@ import pytest
 
 from bethink import (
     EVERYWHERE,
+    Archived,
     HashEmbedder,
     KeyedMemory,
     MemoryStore,
     NotABethinkFileError,
+    NotFoundError,
     StorageError,
     StoreBusyError,
     ValidationError,
@@ -250,7 +252,17 @@ def test_memories_of_a_second_database_are_merged(location: str) -> None:
     with opened(fresh_location()) as other, opened(location) as store:
         other.store("The meeting is on Monday", id="1")
         assert store.merge_from(other.location).added == 1
-        assert store.get("1").content == "The meeting is on Monday"
+        assert [each.content for each in store.all()] == ["The meeting is on Monday"]
+
+
+def test_an_archive_in_a_database_is_found_again(location: str) -> None:
+    other = fresh_location()
+    with opened(location) as store:
+        store.store("The old office is in Ghent", namespace="old")
+        assert store.archive_to(other, namespace="old").records == 1
+        assert store.archive_to(other, namespace="old") == Archived(0, 0, 0)
+        with pytest.raises(NotFoundError):
+            store.archive_to(fresh_location(), namespace="old")
 
 
 def test_a_database_is_no_second_store_of_itself(location: str) -> None:
