@@ -11,9 +11,9 @@ from importlib import import_module
 
 
 def run(words: list[str]) -> int | str:
-    """Run the command line if *words* begin with a command or an option, else show a file."""
+    """Show the file if *words* are the name of a file alone, else run the command line."""
     command_line = import_module("bethink_adapters.cli")
-    if words and command_line.is_command(words[0]):
+    if len(words) > 1 or (words and command_line.is_command(words[0])):
         return int(command_line.main(words))
     shown: int | str = import_module("bethink_adapters.cli.overview").overview(words)
     return shown

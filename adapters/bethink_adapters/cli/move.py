@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from ..surface.location import find_namespace
+from ..surface.location import find_namespace, to_location
 from . import output
 from .arguments import FILTER, SIMILARITY, YES, arguments, filter_of
 from .command import Command, Context, Failure, Reply, argument
@@ -84,11 +84,9 @@ def import_(context: Context) -> Reply:
 
 
 def merge(context: Context) -> Reply:
-    """Take the memories of a second file in."""
-    from pathlib import Path
-
+    """Take the memories of a second store in."""
     given = context.given
-    source = Path(given.source).expanduser()
+    source = to_location(given.source)
     if not source.exists():
         raise Failure(f"no file at {source}")
     merged = context.store.merge_from(
@@ -101,11 +99,9 @@ def merge(context: Context) -> Reply:
 
 
 def archive_to(context: Context) -> Reply:
-    """Move the memories of a namespace to a second file."""
-    from pathlib import Path
-
+    """Move the memories of a namespace to a second store."""
     given = context.given
-    target = Path(given.target).expanduser()
+    target = to_location(given.target)
     if not given.namespace:
         raise Failure("give the namespace to move: --namespace NAME", 2)
     count = context.store.count(namespace=context.scope)
@@ -153,10 +149,10 @@ COMMANDS: Final = (
     ),
     Command(
         "merge",
-        "take the memories of a second file in",
+        "take the memories of a second store in",
         merge,
         (
-            argument("source", metavar="PATH", help="the second memory file"),
+            argument("source", metavar="PATH", help="the second memory file, or a URL"),
             SIMILARITY,
         ),
         "write",
@@ -164,9 +160,9 @@ COMMANDS: Final = (
     ),
     Command(
         "archive-to",
-        "move a namespace with all history to a second file",
+        "move a namespace with all history to a second store",
         archive_to,
-        arguments(argument("target", metavar="PATH", help="the second memory file"), YES),
+        arguments(argument("target", metavar="PATH", help="the second memory file, or a URL"), YES),
         example="bethink archive-to 2025.db --namespace users/ann --yes",
     ),
 )

@@ -69,13 +69,20 @@ def find_location(
     from pathlib import Path
 
     env = os.environ if environment is None else environment
-    named = given or env.get(DB_VARIABLE)
-    if named and "://" in named:
-        return Location(named)
-    if named:
-        return Location(Path(named).expanduser().absolute())
+    if named := given or env.get(DB_VARIABLE):
+        return to_location(named, absolute=True)
     project = (folder or Path.cwd()).joinpath(*PROJECT_FILE)
     return Location(project.absolute() if project.is_file() else user_folder(env) / "memory.db")
+
+
+def to_location(named: str, *, absolute: bool = False) -> Location:
+    """Return the location *named* by a user: a URL, or a path with "~" for the home folder."""
+    from pathlib import Path
+
+    if "://" in named:
+        return Location(named)
+    path = Path(named).expanduser()
+    return Location(path.absolute() if absolute else path)
 
 
 def user_folder(environment: Mapping[str, str] | None = None, platform: str = sys.platform) -> Path:

@@ -77,6 +77,23 @@ def test_commands_work_on_a_database(run: Run, monkeypatch: pytest.MonkeyPatch) 
 
 
 @needs_server
+def test_memories_move_between_databases(run: Run) -> None:
+    from ...core.storage.postgres.server import fresh_location
+
+    one, other = fresh_location(), fresh_location().replace("postgres@", "postgres:s3cret@")
+    run("--db", one, "store", "The ferry leaves from pier 4", "-n", "old")
+    run("--db", other, "store", "The meeting is on Monday")
+    merged = run("--db", one, "merge", other, "--json")
+    assert (merged.code, merged.data["added"]) == (0, 1)
+    archive = fresh_location().replace("postgres@", "postgres:s3cret@")
+    moved = run("--db", one, "archive-to", archive, "-n", "old", "--yes")
+    assert moved.code == 0
+    assert "s3cret" not in moved.out + moved.err
+    assert "pier 4" in run("--db", archive, "recall", "ferry", "-n", "old").out
+    assert run("--db", one, "merge", one).code != 0
+
+
+@needs_server
 def test_a_role_without_rights_works_after_a_migration(run: Run) -> None:
     import psycopg
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from bethink import CallableEmbedder, MemoryStore
+from bethink.__main__ import run
 from bethink_adapters.cli.overview import overview
 
 
@@ -101,6 +102,11 @@ def test_what_is_no_store_is_refused_in_a_sentence_and_never_made(tmp_path: Path
     assert str(overview([str(foreign)])).startswith(f"{foreign}: not a bethink file")
     assert sorted(tmp_path.iterdir()) == [empty, foreign]
     assert not empty.read_bytes()
+
+
+def test_an_unknown_command_is_named(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["rember", "The meeting is on Monday"]) == 2
+    assert "no command 'rember'" in capfd.readouterr().err
 
 
 def test_the_module_runs_and_its_exit_code_tells(tmp_path: Path) -> None:

@@ -109,7 +109,7 @@ def merge_from(
     if not isinstance(other, str | os.PathLike):
         kind = type(other).__name__
         raise ValidationError(f"merge_from needs a store or the path of one, not {kind}")
-    location = str(other).removeprefix("sqlite:///")
+    location = str(os.fspath(other)).removeprefix("sqlite:///")
     if "://" not in location:
         location = fields.path("other", location)
         if not os.path.isfile(location):
