@@ -29,13 +29,7 @@ def judge(
 def copied(store: MemoryStore) -> Iterator[MemoryStore]:
     """Give a copy of *store*, in a file of its own, to try on."""
     with TemporaryDirectory() as folder:
-        target, lines = Path(folder, "trial.db"), Path(folder, "trial.jsonl")
-        is_database = "://" in store.location
-        if is_database:  # which is no file to be copied
-            store.export(lines)
-        else:
-            store.backup(target)
+        target = Path(folder, "trial.db")
+        store.backup(target)
         with MemoryStore(target, embedder=store.embedder) as copy:
-            if is_database:
-                copy.import_(lines)
             yield copy

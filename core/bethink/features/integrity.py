@@ -28,6 +28,7 @@ from ..model.progress import Progress, Tell, telling
 from ..model.records import MemoryRecord, Problem, ProblemKind, different
 from ..model.replay import ACCESS_FIELDS, record_of, replayed
 from ..model.values import Value
+from .transfer import copy_database
 
 MAX_PROBLEMS: Final = 1000
 """The most problems that ``verify`` returns."""
@@ -96,14 +97,18 @@ class IntegrityVerbs(Memories):
 
         The copy holds one moment, with all history, and opens as a store, with the same
         integrity key if there is one. The complete copy appears at once, checked and for the owner
-        only. An existing *target* raises ``ValidationError``, damage ``CorruptStoreError``.
+        only. A database is copied by an export: the journal gets a hash chain of its own. An
+        existing *target* raises ``ValidationError``, damage ``CorruptStoreError``.
         """
         path = os.path.abspath(fields.path("target", target))
         self._engine.check_open()
         if os.path.lexists(path):
             raise ValidationError(f"{path} exists already, and a backup overwrites nothing")
         self._engine.flush()
-        self._engine.backend.backup(path)
+        if "://" in self.location:
+            copy_database(self, path)
+        else:
+            self._engine.backend.backup(path)
 
 
 def _find_problems(

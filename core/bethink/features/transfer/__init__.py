@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from ...errors import StorageError
 from ...memory.memories import Memories
 from ...model import fields
 from ...model.filters import Where, parse
@@ -36,6 +37,29 @@ __getattr__ = lazy_names(
         "merge": "Merged",
     },
 )
+
+
+def copy_database(store: Memories, path: str) -> None:
+    """Copy a store, with all history, into the new file *path*; the complete file appears at once.
+
+    Raise ``StorageError`` if there is no folder for the file.
+    """
+    import sys
+    from tempfile import TemporaryDirectory
+
+    from ...storage import replace_file
+    from .exporter import dump
+    from .importer import load
+
+    parent = os.path.dirname(path)
+    if not os.path.isdir(parent):
+        raise StorageError(path, "there is no such folder")
+    with TemporaryDirectory(prefix=".bethink-", dir=parent) as folder:
+        lines, copy = (os.path.join(folder, name) for name in ("lines", "copy.db"))
+        dump(store._engine, lines, EVERYWHERE, None, None)
+        with type(store)(copy, embedder=store.embedder, clock=store._engine.clock) as made:
+            load(made._engine, lines, sys.maxsize - 1)
+        replace_file(copy, path)
 
 
 class TransferVerbs(Memories):

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -253,6 +254,24 @@ def test_memories_of_a_second_database_are_merged(location: str) -> None:
         other.store("The meeting is on Monday", id="1")
         assert store.merge_from(other.location).added == 1
         assert [each.content for each in store.all()] == ["The meeting is on Monday"]
+
+
+def test_a_backup_of_a_database_is_a_file_with_all_history(location: str, tmp_path: Path) -> None:
+    target = tmp_path / "copy.db"
+    with opened(location) as store:
+        store.store("The meeting is on Monday", key="meeting")
+        store.store("The meeting is on Friday", key="meeting", vectors={"mine": [1.0, 2.0]})
+        store.backup(target)
+        with pytest.raises(ValidationError, match="exists already"):
+            store.backup(target)
+        with pytest.raises(StorageError, match="no such folder"):
+            store.backup(tmp_path / "nowhere" / "copy.db")
+        with opened(str(target)) as copy:
+            assert copy.log() == store.log()
+            assert copy.all() == store.all()
+            assert copy.as_of(1).all() == store.as_of(1).all()
+            assert copy.verify().problems == ()
+    assert [each.name for each in tmp_path.iterdir()] == ["copy.db"]
 
 
 def test_an_archive_in_a_database_is_found_again(location: str) -> None:
