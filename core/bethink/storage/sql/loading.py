@@ -65,14 +65,15 @@ def names_in(connection: Connection, scope: Scope) -> list[str]:
     if isinstance(scope, str):
         return [scope]
     inside, given = scope_sql(scope)
-    is_live = f"SELECT 1 FROM records WHERE namespace = names.namespace AND {_LIVE}"
-    others = [to_pattern(scope)] if isinstance(scope, Subtree | Everywhere) else []
+    if not isinstance(scope, Subtree | Everywhere):
+        names = f"SELECT DISTINCT namespace FROM records WHERE {_LIVE} AND {inside} ORDER BY 1"
+        return [name for (name,) in connection.execute(names, given).fetchall()]
+    is_live = f"SELECT 1 FROM records WHERE namespace = segments.namespace AND {_LIVE}"
     found = connection.execute(
-        f"SELECT DISTINCT namespace FROM {'segments' if others else 'records'} names "
-        f"WHERE {inside} AND EXISTS ({is_live}) ORDER BY namespace",
+        f"SELECT DISTINCT namespace FROM segments WHERE {inside} AND EXISTS ({is_live}) ORDER BY 1",
         given,
     )
-    return [*(name for (name,) in found.fetchall() if from_pattern(name) == name), *others]
+    return [*(name for (name,) in found.fetchall()), to_pattern(scope)]
 
 
 def _held_by(name: str, first: int, last: int | None = None) -> tuple[str, tuple[object, ...]]:
