@@ -128,26 +128,29 @@ class ResidentIndex:
         Segments that turn out to be unusable are replaced.
         """
         load = self._backend.load
-        if not isinstance(scope, Subtree | Everywhere) or self._backend.read_only:
-            return load(scope)
-        if self._backend.count(scope, None) < BLOCK_DOCUMENTS:
+        if (
+            not isinstance(scope, Subtree | Everywhere)
+            or self._backend.read_only
+            or self._backend.count(scope, None) < BLOCK_DOCUMENTS
+        ):
             return load(scope)
         pattern = to_pattern(scope)
         with self._warning():
             self._save_unindexed(pattern, closing=True)
         data = load(scope)
-        if any(segment.namespace == pattern for segment in data.segments):
-            return data
-        with self._warning():
-            self._save(self._build(pattern, load(pattern)), least=_MIN_SAVED_ROWS)
+        has_segments = any(segment.namespace == pattern for segment in data.segments)
+        if len(data.unindexed) >= _MIN_SAVED_ROWS and not has_segments:
+            with self._warning():
+                self._save(self._build(pattern, load(pattern)), least=_MIN_SAVED_ROWS)
         return data
 
     @contextmanager
-    def _warning(self) -> Iterator[None]:
+    def _warning(self, *more: type[Exception]) -> Iterator[None]:
         """Warn of an error: what was stored is stored; only the next start is slower."""
+        caught: tuple[type[Exception], ...] = (StorageError, *more)
         try:
             yield
-        except (StorageError, EmbedderMismatchError) as error:
+        except caught as error:
             _logger.warning("the index of %s is not saved: %s", self._backend.location, error)
 
     def _build(self, scope: Scope, data: IndexData) -> ScopeIndex:
@@ -183,10 +186,12 @@ class ResidentIndex:
         if not (self._unsaved or closing):
             return
         with self.lock:
-            with self._warning():
-                self._save_all(closing=closing)
-                self._unsaved = False
-            self._recent.trim()
+            try:
+                with self._warning(EmbedderMismatchError):
+                    self._save_all(closing=closing)
+                    self._unsaved = False
+            finally:
+                self._recent.trim()
 
     def clear(self) -> None:
         """Drop every scope, since all vectors of the embedder have changed."""

@@ -195,8 +195,7 @@ class KeywordIndex:
     def keep(self, kept: Column) -> None:
         """Remove the documents that are False in *kept* (bool by position, at least one True)."""
         self.freeze()
-        places = np.cumsum(kept, dtype=np.int32) - np.int32(1)
-        places[~kept] = -1
+        places = new_places(kept)
         runs: list[list[Block]] = []
         for block in (without(block, places) for block in self.blocks):
             if runs and sum(each.size for each in runs[-1]) + block.size <= MAX_BLOCK_DOCUMENTS:
@@ -337,6 +336,13 @@ def _merged(blocks: Sequence[Block]) -> Block:
         counts=np.concatenate([block.counts for block in blocks])[order],
         saved=tuple(number for block in blocks for number in block.saved),
     )
+
+
+def new_places(kept: Column) -> Column:
+    """Return the new place of each document that is True in *kept*, -1 for the others."""
+    places: Column = np.cumsum(kept, dtype=np.int32) - np.int32(1)
+    places[~kept] = -1
+    return places
 
 
 def without(block: Block, places: Column) -> Block:

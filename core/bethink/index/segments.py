@@ -11,7 +11,7 @@ import numpy as np
 
 from ..model.arrays import Column
 from .columns import MUTABLE
-from .keyword import Block, without
+from .keyword import Block, new_places, without
 
 STORED: Final = (
     *("row", "ordinal", "live", "length", "words", "content_words", "is_question", "tells_time"),
@@ -51,13 +51,11 @@ class Piece:
     def only(self, kept: Column) -> Piece:
         """Return the piece of the rows that are True in *kept*."""
         codes, scale, error = self.vectors
-        places = np.cumsum(kept, dtype=np.int32) - np.int32(1)
-        places[~kept] = -1
         owners = self.owners
         return replace(
             self,
             columns={name: column[kept] for name, column in self.columns.items()},
-            block=without(self.block, places),
+            block=without(self.block, new_places(kept)),
             vectors=(codes[kept], scale[kept], error),
             owners=None if owners is None else owners._replace(rows=owners.rows[kept]),
         )

@@ -336,7 +336,7 @@ class SQLWriter:
             "WHERE row NOT IN (SELECT row FROM journal WHERE row IS NOT NULL) OR since > row"
         )
         found = self._connection.execute("DELETE FROM segments RETURNING namespace").fetchall()
-        names = frozenset(name for (name,) in found if isinstance(name, str))
+        names = (name for (name,) in found if isinstance(name, str))
         return frozenset(name for name in names if from_pattern(name) == name)
 
     def touch(self, accesses: Mapping[str, tuple[int, float]]) -> list[int]:
