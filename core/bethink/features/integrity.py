@@ -28,7 +28,7 @@ from ..model.progress import Progress, Tell, telling
 from ..model.records import MemoryRecord, Problem, ProblemKind, different
 from ..model.replay import ACCESS_FIELDS, record_of, replayed
 from ..model.values import Value
-from .transfer import copy_database
+from .transfer import copy_by_export
 
 MAX_PROBLEMS: Final = 1000
 """The most problems that ``verify`` returns."""
@@ -105,10 +105,8 @@ class IntegrityVerbs(Memories):
         if os.path.lexists(path):
             raise ValidationError(f"{path} exists already, and a backup overwrites nothing")
         self._engine.flush()
-        if "://" in self.location:
-            copy_database(self, path)
-        else:
-            self._engine.backend.backup(path)
+        if not self._engine.backend.backup(path):
+            copy_by_export(self, path)
 
 
 def _find_problems(

@@ -435,9 +435,10 @@ class Backend(Protocol):
         Damage is skipped as ``Memories.log`` does.
         """
 
-    def backup(self, target: str) -> None:
+    def backup(self, target: str) -> bool:
         """Copy all data at one moment into the new file *target*, while writers go on.
 
+        Return False if the backend has no file to copy. The caller then copies by an export.
         Raise ``CorruptStoreError`` if the copy is damaged as the original is; no file is left.
         """
 

@@ -21,6 +21,7 @@ __all__ = [
     "Anchor",
     "FileAnchor",
     "PastBackend",
+    "file_of",
     "make_folder",
     "migrate_database",
     "open_backend",
@@ -54,16 +55,16 @@ def open_backend(
         raise ValidationError(f"location must be a path, a URL or ':memory:', not {kind}")
     if anchor is not None and integrity_key is None:
         raise ValidationError("an anchor needs an integrity_key")
-    if not (path := str(location)):
+    if not (url := str(os.fspath(location))):
         raise ValidationError("location must not be empty")
-    path = path.removeprefix("sqlite:///")
-    if "://" in path:
-        scheme = path.partition("://")[0]
+    path = file_of(url)
+    if path is None:
+        scheme = url.partition("://")[0]
         if integrity_key is not None:
             raise ValidationError(f"an integrity_key needs an SQLite file, not {scheme}://")
         if scheme in ("postgres", "postgresql"):
-            return _open_postgres(path, durability)
-        return _find_backend(scheme)(path, durability)
+            return _open_postgres(url, durability)
+        return _find_backend(scheme)(url, durability)
     if anchor is not False and not isinstance(anchor, str | os.PathLike | Anchor | None):
         raise ValidationError(f"anchor must be a path or an Anchor, not {type(anchor).__name__}")
     if isinstance(anchor, str | os.PathLike):
@@ -74,6 +75,12 @@ def open_backend(
         integrity_key=None if integrity_key is None else _checked_key(integrity_key),
         anchor=anchor,
     )
+
+
+def file_of(location: str | os.PathLike[str]) -> str | None:
+    """Return the path of the file at *location*, None for the URL of a database."""
+    path = str(os.fspath(location)).removeprefix("sqlite:///")
+    return None if "://" in path else path
 
 
 def migrate_database(url: str, *, writers: Iterable[str] = (), readers: Iterable[str] = ()) -> str:

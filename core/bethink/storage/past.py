@@ -199,9 +199,9 @@ class PastBackend:
     def inspect(self, tell: Tell | None = None) -> AbstractContextManager[Inspection]:
         return self._present.inspect(tell)
 
-    def backup(self, target: str) -> None:
+    def backup(self, target: str) -> bool:
         """Copy the present, since the copy has the same past."""
-        self._present.backup(target)
+        return self._present.backup(target)
 
     # Only the present has a file and connections.
     def scrub(self) -> None: ...

@@ -12,6 +12,7 @@ from ...model.filters import Where, parse
 from ...model.lazy_names import lazy_names
 from ...model.namespaces import EVERYWHERE, Scope, check_scope
 from ...model.progress import Progress, telling
+from ...storage import file_of, replace_file
 from .lines import LONGEST_LINE as LONGEST_LINE
 
 if TYPE_CHECKING:
@@ -39,26 +40,22 @@ __getattr__ = lazy_names(
 )
 
 
-def copy_database(store: Memories, path: str) -> None:
+def copy_by_export(store: Memories, path: str) -> None:
     """Copy a store, with all history, into the new file *path*; the complete file appears at once.
 
     Raise ``StorageError`` if there is no folder for the file.
     """
-    import sys
     from tempfile import TemporaryDirectory
 
-    from ...storage import replace_file
-    from .exporter import dump
-    from .importer import load
+    from .archive import copy_records
 
     parent = os.path.dirname(path)
     if not os.path.isdir(parent):
         raise StorageError(path, "there is no such folder")
     with TemporaryDirectory(prefix=".bethink-", dir=parent) as folder:
-        lines, copy = (os.path.join(folder, name) for name in ("lines", "copy.db"))
-        dump(store._engine, lines, EVERYWHERE, None, None)
+        copy = os.path.join(folder, "copy.db")
         with type(store)(copy, embedder=store.embedder, clock=store._engine.clock) as made:
-            load(made._engine, lines, sys.maxsize - 1)
+            copy_records(store._engine, made._engine, EVERYWHERE, None)
         replace_file(copy, path)
 
 
@@ -160,7 +157,7 @@ class TransferVerbs(Memories):
             if not isinstance(other, str | os.PathLike):
                 kind = type(other).__name__
                 fields.fail(f"archive_to needs a store or the location of one, not {kind}")
-            if "://" not in os.fspath(other) and not os.path.exists(other):
+            if (path := file_of(other)) is not None and not os.path.exists(path):
                 check_source(self._engine, scope)
             clock = self._engine.clock
             with type(self)(other, embedder=self.embedder, clock=clock) as opened:

@@ -61,10 +61,7 @@ def archive(engine: Engine, other: Engine, scope: Scope, tell: Tell | None) -> A
     copies, is_new = 0, not other.backend.head()
     if is_new:
         check_source(engine, scope)
-        with TemporaryDirectory(prefix="bethink-") as folder:
-            path = os.path.join(folder, "archive.jsonl")
-            copies = dump(engine, path, scope, None, tell)
-            load(other, path, sys.maxsize - 1)
+        copies = copy_records(engine, other, scope, tell)
     with engine.writing(closing=True) as transaction:
         found = transaction.writer.matching(scope, None, _MOVED)
         same = list(compress(found, _compared(found, other.backend)))
@@ -74,6 +71,15 @@ def archive(engine: Engine, other: Engine, scope: Scope, tell: Tell | None) -> A
             raise ValidationError(f"{other.backend.location} {reason}")
         retire(transaction, same)
     return Archived(copies, len(same), changed)
+
+
+def copy_records(engine: Engine, other: Engine, scope: Scope, tell: Tell | None) -> int:
+    """Copy the records in *scope*, with all history, to the empty store *other*; return a count."""
+    with TemporaryDirectory(prefix="bethink-") as folder:
+        path = os.path.join(folder, "records.jsonl")
+        copies = dump(engine, path, scope, None, tell)
+        load(other, path, sys.maxsize - 1)
+    return copies
 
 
 def _compared(found: list[tuple[int, MemoryRecord]], backend: Backend) -> Iterator[bool]:

@@ -26,7 +26,7 @@ from ...model.port import EMBEDDED, Backend, Link, Row
 from ...model.progress import Tell, counted
 from ...model.records import LOWEST_LIVE, RECORD_FIELDS, MemoryRecord, State, different
 from ...model.values import Value
-from ...storage import open_backend
+from ...storage import file_of, open_backend
 from ..duplicates import DuplicateSearch, Match, combine, has_more_words
 from ..statements import MIN_DUPLICATE_COSINE, parse_record
 from .merge_conflicts import key_conflicts, last_changed_at
@@ -109,15 +109,14 @@ def merge_from(
     if not isinstance(other, str | os.PathLike):
         kind = type(other).__name__
         raise ValidationError(f"merge_from needs a store or the path of one, not {kind}")
-    location = str(os.fspath(other)).removeprefix("sqlite:///")
-    if "://" not in location:
-        location = fields.path("other", location)
-        if not os.path.isfile(location):
-            raise StorageError(location, "there is no such file")
-        if not os.path.getsize(location):
-            raise StorageError(location, "it is empty, so no store")
-        check_other(engine, location)
-    with closing(open_backend(location)) as backend:
+    if (file := file_of(other)) is not None:
+        path = fields.path("other", file)
+        if not os.path.isfile(path):
+            raise StorageError(path, "there is no such file")
+        if not os.path.getsize(path):
+            raise StorageError(path, "it is empty, so no store")
+        check_other(engine, path)
+    with closing(open_backend(other)) as backend:
         check_other(engine, backend.location)
         return merge(engine, ForeignStore.load(backend, engine.clock(), scope=scope), least, tell)
 

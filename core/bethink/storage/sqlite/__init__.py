@@ -91,6 +91,7 @@ class SQLiteBackend(SQLBackend):
         with self.write() as writer:
             writer.set_setting(SCRUBBED, str(erased))
 
-    def backup(self, target: str) -> None:
+    def backup(self, target: str) -> bool:
         with self._files.long_read_transaction() as connection:
             copy_to(connection, self.location, target)
+        return True

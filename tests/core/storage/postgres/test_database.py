@@ -284,6 +284,17 @@ def test_an_archive_in_a_database_is_found_again(location: str) -> None:
             store.archive_to(fresh_location(), namespace="old")
 
 
+def test_the_password_of_a_path_like_location_is_used(location: str) -> None:
+    class Hidden:
+        def __fspath__(self) -> str:
+            return location
+
+    with opened(location) as store:
+        store.store("The meeting is on Monday")
+    with MemoryStore(Hidden(), embedder=HashEmbedder(16)) as store:
+        assert store.count() == 1
+
+
 def test_a_database_is_no_second_store_of_itself(location: str) -> None:
     with opened(location) as store:
         store.store("The meeting is on Monday")
