@@ -68,7 +68,7 @@ class BethinkSaver(_Base):
     *serde* turns objects into bytes, as for every checkpointer: an `EncryptedSerializer` encrypts.
     A put is one transaction. No recall finds checkpoints.
 
-    A deletion erases: no byte stays in the file. The file is written anew, so delete many threads
+    A deletion erases: no byte stays in the file. All pages are read, so delete many threads
     in one call of `prune(thread_ids, strategy="delete")`. A graph still running in a deleted thread
     brings nothing back: a checkpoint with a deleted parent, and writes after a deleted checkpoint,
     are dropped with a warning in the log. A first checkpoint without a parent begins a new thread.

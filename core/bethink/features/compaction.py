@@ -113,7 +113,7 @@ class _Work:
                 self._tell(self._cut().seq - first, until - first)
         if until > first:
             self._engine.index.rebuild(self._namespaces)
-            self._backend.scrub()
+            self._backend.scrub(shrink=True)
         cut, freed = self._cut(), size - self._size()
         seconds = time.monotonic() - start
         _logger.info("cut %d journal entries in %.3f s", self._entries, seconds)

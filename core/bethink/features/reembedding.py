@@ -72,7 +72,7 @@ class _Reembedding:
         engine = self._engine
         engine.index.rebuild(engine.backend.namespaces(EVERYWHERE))
         try:
-            engine.backend.scrub()
+            engine.backend.scrub(shrink=True)
         except StorageError as error:
             # The vectors are the new ones all the same; the next opening frees the space.
             _logger.warning("the space of the former vectors is not yet freed: %s", error)

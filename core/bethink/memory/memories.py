@@ -271,8 +271,8 @@ class Memories(View):
 
         No byte of any version of the texts, values, fields and vectors remains in the file, in the
         file's log, or in the copies of upgrades, which are removed. There is no way back. A
-        tombstone stays: id, namespace, and the times of storing, accesses and erasing. The whole
-        file is rewritten, so erase many records in one call. Criteria are those of ``forget``.
+        tombstone stays: id, namespace, and the times of storing, accesses and erasing. Criteria are
+        those of ``forget``. All pages are read at the end, so erase many records in one call.
 
         ``StoreBusyError`` means that another process kept reading an older state, ``StorageError``
         that the disk is full. No verb finds the records then, but bytes remain until the next

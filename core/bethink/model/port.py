@@ -199,7 +199,7 @@ class Writer(Protocol):
     def adopt_staged(self) -> frozenset[str]:
         """Put the staged vectors in place of the present vectors, and discard every segment.
 
-        Return the namespaces as ``discard`` does; ``Backend.scrub`` frees the space.
+        Return the namespaces as ``discard`` does; ``Backend.scrub`` removes the bytes.
         """
 
     def discard(self) -> frozenset[str]:
@@ -414,8 +414,8 @@ class Backend(Protocol):
     def inspect(self, tell: Tell | None = None) -> AbstractContextManager[Inspection]:
         """Open all current data for checks that may take long; *tell* hears of the progress."""
 
-    def scrub(self) -> None:
-        """Remove every erased byte from all places where the backend keeps data.
+    def scrub(self, *, shrink: bool = False) -> None:
+        """Remove every erased byte from the places of data; with *shrink* also free the space.
 
         Raise ``StoreBusyError`` if another process keeps the data for too long; the next call goes
         on. The next opening goes on with an interrupted erasing, too.

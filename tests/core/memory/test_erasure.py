@@ -393,7 +393,7 @@ def test_a_reader_that_ends_in_time_is_no_error(
 
 
 @forks
-@pytest.mark.parametrize("step", ["rewrite", "_empty_log"])
+@pytest.mark.parametrize("step", ["blank", "_empty_log"])
 def test_an_erasing_that_is_killed_is_finished_at_the_next_opening(path: Path, step: str) -> None:
     def die(say: Say) -> None:
         store = opened(path)
@@ -420,7 +420,7 @@ def test_opening_goes_on_where_cleaning_fails(
 
     with opened(path) as store, monkeypatch.context() as patched:
         store.store("zebra1", id="1")
-        patched.setattr(Connections, "rewrite", full)
+        patched.setattr(Connections, "blank", full)
         with pytest.raises(StorageError, match="full"):
             store.erase("1")
         with opened(path) as other:
@@ -460,17 +460,17 @@ def test_a_copy_that_cannot_be_removed_is_named_and_does_not_keep_the_store_shut
 def test_nothing_is_cleaned_where_nothing_was_erased(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rewritten: list[float] = []
-    monkeypatch.setattr(Connections, "rewrite", lambda self, patience: rewritten.append(patience))
+    cleaned: list[float] = []
+    monkeypatch.setattr(Connections, "blank", lambda self, patience: cleaned.append(patience))
     with opened(path) as store:
         store.store("x", id="1")
         assert store.erase([]) == store.erase(namespace="none") == 0
-        assert rewritten == []
+        assert cleaned == []
         store.erase("1")
         store.erase("1")
-        assert rewritten == [connections.BUSY_SECONDS]
+        assert cleaned == [connections.BUSY_SECONDS]
     opened(path).close()
-    assert len(rewritten) == 1
+    assert len(cleaned) == 1
 
 
 @pytest.mark.slow

@@ -220,7 +220,7 @@ class Film:
         """Film the names of files that Python writes, and the bytes whenever a file is synced."""
         paths: dict[int, Any] = {}  # by descriptor
         real_open, real_fsync, real_replace = os.open, os.fsync, os.replace
-        real_unlink, real_mkdir = os.unlink, os.mkdir
+        real_unlink, real_mkdir, real_pwrite = os.unlink, os.mkdir, os.pwrite
 
         def open_file(path: Any, flags: int, *rest: Any, **options: Any) -> int:
             is_new = not os.path.exists(path)
@@ -240,6 +240,11 @@ class Film:
                     self._add(Write, path, 0, written.read())
             self._add(Sync, path)
 
+        def pwrite(file: int, data: bytes, offset: int) -> int:
+            written = real_pwrite(file, data, offset)
+            self._add(Write, paths[file], offset, data)
+            return written
+
         def replace(path: Any, target: Any) -> None:
             real_replace(path, target)
             self._add(Rename, path, self._name(target))
@@ -252,6 +257,6 @@ class Film:
             real_mkdir(path, *rest, **options)
             self._add(Create, path, True)
 
-        for wrapper in (fsync, replace, unlink, mkdir):
+        for wrapper in (fsync, pwrite, replace, unlink, mkdir):
             setattr(os, wrapper.__name__, wrapper)
         setattr(os, "open", open_file)  # noqa: B010 - mypy refuses an assignment

@@ -101,7 +101,7 @@ class PostgresBackend(SQLBackend):
         with self._server.long_read_transaction() as connection:
             yield PostgresInspection(connection, self.location, tell=tell)
 
-    def scrub(self) -> None:
+    def scrub(self, *, shrink: bool = False) -> None:
         erased = self.setting(ERASED)
         if erased == self.setting(SCRUBBED):
             return

@@ -1,9 +1,9 @@
 """Erasing: only a tombstone is left, and no byte of the text in any table, page or copy.
 
 The transaction blanks the record, the journal entries and the saved index. SQLite still leaves
-copies of cells in unused parts of pages, and old pages in the log. So afterwards the file is
-rewritten and the log emptied. Two settings reveal an interrupted erasing: the journal positions of
-the last erasing and of the last rewriting.
+copies of cells in unused parts of pages, and old pages in the log. So afterwards these parts are
+overwritten and the log emptied. Two settings reveal an interrupted erasing: the journal positions
+of the last erasing and of the last scrubbing.
 """
 
 from __future__ import annotations

@@ -78,15 +78,15 @@ class SQLiteBackend(SQLBackend):
         with self._files.long_read_transaction() as connection:
             yield SQLiteInspection(connection, self.location, self._keyed_file, known, tell)
 
-    def scrub(self) -> None:
-        self._scrub(BUSY_SECONDS)
+    def scrub(self, *, shrink: bool = False) -> None:
+        self._scrub(BUSY_SECONDS, shrink)
 
-    def _scrub(self, patience: float) -> None:
+    def _scrub(self, patience: float, shrink: bool = False) -> None:
         erased = self.setting(ERASED)
         if erased == self.setting(SCRUBBED):
             return
         if self.location != MEMORY:
-            self._files.rewrite(patience)
+            (self._files.rewrite if shrink else self._files.blank)(patience)
             remove_backups(self.location)
         with self.write() as writer:
             writer.set_setting(SCRUBBED, str(erased))

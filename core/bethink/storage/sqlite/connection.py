@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
+from functools import partial
 from typing import Any, Final, Literal
 
 from ...errors import CorruptStoreError, StorageError, StoreBusyError, StoreClosedError
@@ -24,6 +25,7 @@ from .opening import (
     translate_errors,
 )
 from .schema import Renewal, migrate
+from .unused_bytes import FileId, UnusedBytes
 from .write_queue import WriteQueue, run_unlocked, wait_until
 
 Durability = Literal["full", "normal"]
@@ -33,12 +35,14 @@ _MAX_GROUP: Final = 64  # threads in a commit
 _TAKEOVER_SECONDS: Final = 0.05
 _CHECKPOINT_SECONDS: Final = 0.05
 _PAUSE_SECONDS: Final = 0.005
+_MAX_MEMORY_COPY: Final = 1 << 25  # bytes
+_FILE_BYTES: Final = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
 _LOG_IN_USE: Final = (
     "what was erased is out of everyone's reach, but its bytes are still in the file's log, "
     "because another connection keeps reading an older state; once it has ended, erase again "
     "(even nothing) to remove them"
 )
-_Identity = tuple[int, int]
+_NEW_STATE: Final = "INSERT INTO clock_steps VALUES (-1)", "DELETE FROM clock_steps WHERE seq = -1"
 
 
 class _Group:
@@ -89,6 +93,7 @@ class Connections:
             self._create_locks()
             self._queue = WriteQueue(self.path, BUSY_SECONDS)
             self._open()
+            self._unused = UnusedBytes(self._real_path, self._file_id) if self._file_id else None
 
     def _open(self) -> None:
         self._writer = self._connect()
@@ -319,7 +324,7 @@ class Connections:
                 yield connection
 
     def rewrite(self, patience: float) -> None:
-        """Rewrite the file, and empty the log.
+        """Write the file anew, without free space, and empty the log.
 
         The log cannot be emptied while somebody reads an older state: wait *patience* seconds.
         """
@@ -327,10 +332,56 @@ class Connections:
         with translate_errors(self.path):
             with self._exclusive() as writer:
                 writer.wait_for_locks(0)
-                self._queue.begin(writer, "VACUUM")
+                (size,) = writer.execute(_FILE_BYTES).fetchone()
+                if size > _MAX_MEMORY_COPY:  # the copy has nothing but what stays
+                    writer.execute("PRAGMA temp_store = FILE")
+                try:
+                    self._queue.begin(writer, "VACUUM")
+                finally:
+                    writer.execute("PRAGMA temp_store = MEMORY")
                 self._size = 0  # unknown until the log is emptied
             if not wait_until(self._empty_log, deadline, _PAUSE_SECONDS):
                 raise StoreBusyError(self.path, _LOG_IN_USE)
+
+    def blank(self, patience: float) -> None:
+        """Write zeros where copies of erased rows may be left, and empty the log.
+
+        Wait *patience* seconds as ``rewrite`` does, and rewrite a file where zeros cannot be put.
+        """
+        deadline = time.monotonic() + patience
+        with translate_errors(self.path), self._long_lock:
+            if self._closed:
+                raise StoreClosedError
+            # A connection that has pages in memory could bring former bytes back.
+            with closing(self._connect()) as connection:
+                (pages,) = connection.execute("PRAGMA page_count").fetchone()
+                if (unused := self._unused) is None or not unused.can_blank(pages):
+                    self.rewrite(patience)
+                    return
+                blanked = partial(self._try_to_blank, connection, unused)
+                if not wait_until(blanked, deadline, _PAUSE_SECONDS):
+                    raise StoreBusyError(self.path, _LOG_IN_USE)
+
+    def _try_to_blank(self, connection: Connection, unused: UnusedBytes) -> bool:
+        """Blank the file unless the log is in use; return whether the file was blanked."""
+        if not self._empty_log():
+            return False
+        connection.wait_for_locks(0)
+        self._queue.begin(connection)
+        try:
+            if _identify(f"{self._real_path}-wal")[1]:
+                return False  # somebody wrote in between
+            self._check_file()
+            (page_bytes,) = connection.execute("PRAGMA page_size").fetchone()
+            unused.blank(page_bytes)
+            for statement in _NEW_STATE:  # so that others read the pages in memory again
+                connection.execute(statement)
+            deadline = time.monotonic() + BUSY_SECONDS
+            run_unlocked(connection, "COMMIT", deadline, _PAUSE_SECONDS)
+        finally:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+        return True
 
     def _empty_log(self) -> bool:
         with self._exclusive() as writer:
@@ -362,6 +413,8 @@ class Connections:
                 self._reader.close()
             if self._aside is not None:
                 self._aside.close()
+            if self._unused is not None:
+                self._unused.close()
 
     def sleep(self) -> None:
         """Finish current work, close the connections and hold still until ``resume``."""
@@ -440,7 +493,7 @@ def _acquire(lock: threading.RLock, *, blocking: bool = True) -> bool:
         raise
 
 
-def _identify(path: str, *, follow: bool = True) -> tuple[_Identity | None, int]:
+def _identify(path: str, *, follow: bool = True) -> tuple[FileId | None, int]:
     """Return the device and inode of the file, None for a missing file, and the size in bytes."""
     try:
         found = os.stat(path, follow_symlinks=follow)

@@ -1,0 +1,193 @@
+"""No copy of an erased cell in the unused bytes of a page, and no lock lost on the way."""
+
+from __future__ import annotations
+
+import os
+import random
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from bethink import HashEmbedder, MemoryStore
+from bethink.storage.sqlite.connection import Connections
+from bethink.storage.sqlite.unused_bytes import UnusedBytes
+
+PAGE_BYTES = 4096
+SECRET = "heron"
+ROWS = 400
+ALL_ROWS = "SELECT * FROM t ORDER BY id"
+DESCRIPTORS = Path("/dev/fd")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "memory.db"
+
+
+def opened(path: Path) -> MemoryStore:
+    return MemoryStore(path, embedder=HashEmbedder(16))
+
+
+def secret(id: int) -> str:
+    return f"{SECRET}{id} "
+
+
+def left(path: Path) -> set[int]:
+    """Return the removed rows with a copy in the file."""
+    data = path.read_bytes()
+    return {id for id in range(0, ROWS, 2) if secret(id).encode() in data}
+
+
+def split_pages(connection: sqlite3.Connection, seed: int) -> None:
+    """Grow rows until pages are split, so that copies stay; remove every second row."""
+    dice = random.Random(seed)
+    connection.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, text TEXT, key TEXT UNIQUE)")
+    for id in range(ROWS):
+        row = (id, "x", f"{dice.getrandbits(64):x} {secret(id)}")
+        connection.execute("INSERT INTO t VALUES (?, ?, ?)", row)
+    for id in dice.sample(range(ROWS), 3 * ROWS // 4):
+        text = secret(id) * dice.randrange(1, 12 if id % 40 else 800)
+        connection.execute("UPDATE t SET text = ? WHERE id = ?", (text, id))
+    connection.execute("DELETE FROM t WHERE id % 2 = 0")
+
+
+def with_split_pages(path: Path, seed: int, page_bytes: int = PAGE_BYTES) -> list[Any]:
+    """Create the file at *path*, and return the rows."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute(f"PRAGMA page_size = {page_bytes}")
+        connection.executescript("PRAGMA secure_delete = ON; PRAGMA synchronous = OFF")
+        split_pages(connection, seed)
+        return connection.execute(ALL_ROWS).fetchall()
+
+
+def blanked(path: Path, page_bytes: int = PAGE_BYTES) -> None:
+    found = path.stat()
+    unused = UnusedBytes(str(path), (found.st_dev, found.st_ino))
+    unused.blank(page_bytes)
+    unused.close()
+
+
+@pytest.mark.parametrize("page_bytes", [512, 4096, 65536])
+@pytest.mark.parametrize("seed", range(3))
+def test_only_unused_bytes_become_zeros(tmp_path: Path, seed: int, page_bytes: int) -> None:
+    path = tmp_path / "pages.db"
+    rows = with_split_pages(path, seed, page_bytes)
+    before = path.read_bytes()
+    blanked(path, page_bytes)
+    assert path.stat().st_size == len(before)
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        assert connection.execute(ALL_ROWS).fetchall() == rows
+    changed = [byte for byte, was in zip(path.read_bytes(), before, strict=True) if byte != was]
+    assert changed
+    assert not any(changed)
+
+
+def test_copies_that_pages_keep_of_moved_cells_go(path: Path) -> None:
+    with_split_pages(path, 1)
+    assert left(path)
+    blanked(path)
+    assert left(path) == set()
+
+
+def test_a_damaged_page_is_left_as_found(path: Path) -> None:
+    with_split_pages(path, 1)
+    data = bytearray(path.read_bytes())
+    data[PAGE_BYTES + 5 : PAGE_BYTES + 7] = b"\xff\xff"  # cells that start beyond the page
+    path.write_bytes(data)
+    blanked(path)
+    assert path.read_bytes()[PAGE_BYTES : 2 * PAGE_BYTES] == data[PAGE_BYTES : 2 * PAGE_BYTES]
+
+
+def grown(store: MemoryStore, number: int) -> list[str]:
+    """Store memories, and let the contents grow, so that pages are split; return the ids."""
+    store.store_many({"id": str(n), "content": "x"} for n in range(number))
+    for n in random.Random(1).sample(range(number), number):
+        store.update(str(n), content=secret(n) * (1 + n % 30))
+    return [str(n) for n in range(number)]
+
+
+@pytest.mark.parametrize("writer", [0, 1], ids=["the same store", "another store"])
+def test_no_copy_comes_back_from_pages_in_memory(
+    path: Path, writer: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read_again(self: UnusedBytes, page_bytes: int) -> None:
+        assert files[1].rows("SELECT text, key FROM t")
+        real(self, page_bytes)
+
+    real = UnusedBytes.blank
+    monkeypatch.setattr(UnusedBytes, "blank", read_again)
+    files = [Connections(str(path), "normal") for _ in range(2)]
+    with files[0].writing() as connection:
+        split_pages(connection, 1)
+    files[0].blank(1.0)
+    with files[writer].writing() as connection:
+        connection.execute("UPDATE t SET text = upper(text), key = upper(key)")
+    for each in files:
+        each.close()
+    assert left(path) == set()
+
+
+def test_an_erasing_leaves_the_locks_of_the_process(path: Path) -> None:
+    other_process = (
+        "import sqlite3, sys; c = sqlite3.connect(sys.argv[1], timeout=0)\n"
+        "try: print(c.execute('PRAGMA journal_mode = DELETE').fetchone())\n"
+        "except sqlite3.OperationalError as error: print(error)"
+    )
+    with opened(path) as store, opened(path) as other:
+        other.erase(other.store(SECRET).id)
+        other.close()
+        command = [sys.executable, "-c", other_process, str(path)]
+        told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        assert "locked" in told
+        store.store("a crane")
+
+
+@pytest.fixture
+def descriptors() -> set[str]:
+    if not DESCRIPTORS.is_dir():
+        pytest.skip("needs a folder of open descriptors")
+    return set(os.listdir(DESCRIPTORS))
+
+
+def test_the_last_store_of_a_file_closes_the_descriptor(path: Path, descriptors: set[str]) -> None:
+    for _ in range(3):
+        with opened(path) as store, opened(path) as other:
+            for each in (store, other):
+                each.erase(each.store(SECRET).id)
+    assert set(os.listdir(DESCRIPTORS)) <= descriptors
+
+
+def test_recalls_go_on_beside_an_erasing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[int] = []
+    real = UnusedBytes.blank
+
+    def blank(self: UnusedBytes, page_bytes: int) -> None:
+        reader = Thread(target=lambda: found.append(len(store.recall("a crane"))))
+        reader.start()
+        reader.join(20)
+        real(self, page_bytes)
+
+    with opened(path) as store:
+        store.store("a crane")
+        id = store.store(SECRET).id
+        monkeypatch.setattr(UnusedBytes, "blank", blank)
+        store.erase(id)
+        assert found == [1]
+
+
+def test_a_file_too_large_for_its_gaps_to_be_found_is_written_anew(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(UnusedBytes, "can_blank", staticmethod(lambda pages: False))
+    with opened(path) as store:
+        ids = grown(store, 60)
+        store.erase(ids)
+        assert store.stats().free_bytes == 0
+    assert SECRET.encode() not in path.read_bytes()
