@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from bethink import index
 from bethink.features.outcomes import Verdict
-from bethink.index import keyword, scope
+from bethink.index import keyword, scope, vectors
 from bethink.model.namespaces import Scope
 from bethink.storage.sql import writer
 
@@ -63,6 +63,7 @@ def _everything_comes_early(monkeypatch: pytest.MonkeyPatch) -> None:
         (index, "_MIN_SAVED_ROWS", 2),
         (scope, "RELINK_FROM", 3),
         (scope, "MIN_DEAD", 1),
+        (vectors, "_MIN_EARLY_ROWS", 1),
         (writer, "FULL_RECORDS_IN_256", 60),
     ):
         monkeypatch.setattr(module, name, small)

@@ -20,6 +20,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from ..errors import EmbedderMismatchError, StorageError
+from ..model.arrays import Floats
 from ..model.namespaces import Everywhere, Scope, Subtree, to_pattern
 from ..model.port import EMBEDDED, Backend, Changes, IndexData, PastReader, Row
 from ..model.records import MemoryRecord
@@ -35,6 +36,7 @@ from .scope_lru import ScopeLRU
 from .unit_vectors import DECIMALS as DECIMALS
 from .unit_vectors import cosines as cosines
 from .unit_vectors import directions as directions
+from .vectors import EarlyScan as EarlyScan
 from .vectors import Scan as Scan
 
 _logger = logging.getLogger(__name__)
@@ -96,6 +98,17 @@ class ResidentIndex:
     def behind(self) -> bool:
         """Whether a commit is not in the index yet."""
         return self._backend.head() != self._seen
+
+    def scan_early(self, scope: Scope, name: str, query: Floats) -> EarlyScan | None:
+        """Compare the vectors called *name* of *scope* with *query*, if many and in memory.
+
+        The only method that needs no lock.
+        """
+        index = self._scopes.indexes.get(scope)
+        column = None if index is None else index.vectors.get(name)
+        if column is None or column.dimension != len(query):
+            return None
+        return column.scan_early(query)
 
     def open(self, scope: Scope) -> ScopeIndex:
         """Return the current index of *scope*."""

@@ -4,6 +4,9 @@ A unit vector x is kept as scale * codes + e with int8 codes, beside the longest
 query q the true cosine x.q then differs from scale * codes.q by at most a known margin, so a row
 below the k-th exact score by more than the margin cannot belong to the top k. simsimd multiplies
 the codes directly; without simsimd numpy does, block by block as float32.
+
+A thread may scan before the thread has the lock of the index, so that threads scan at the same
+time. Positions only change when ``keep`` removes some, and then such a scan counts for nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +24,8 @@ from .columns import ROOM, Columns
 from .unit_vectors import stacked
 
 _ROUNDING: Final = 5e-6
-_BLOCK_ROWS: Final = 2048  # as float32 it stays in the processor's cache
+_BLOCK_NUMBERS: Final = 1 << 18  # 1 MB as float32; for more OpenBLAS starts slow threads
+_MIN_EARLY_ROWS: Final = 32_768  # fewer are scanned faster than threads are switched
 _BATCH_PRODUCTS: Final = 1 << 22  # products that are reckoned before they are looked at
 _MAX_GATHERED_SHARE: Final = (
     0.3  # of all positions; to gather more of them takes longer than to scan all
@@ -53,12 +57,20 @@ class Scan(NamedTuple):
         return (self.raw > (cosine - self.margin) / self.unit).nonzero()[0]
 
 
+class EarlyScan(NamedTuple):
+    """A scan of the first positions of a column, true as long as the column's *positions* last."""
+
+    scan: Scan
+    positions: object
+
+
 class VectorColumn:
     """Unit vectors of *dimension* numbers by position; a zero vector is like nothing."""
 
     def __init__(self, dimension: int, room: int = ROOM) -> None:
         self.dimension = dimension
         self.error = 0.0
+        self._positions = object()  # another object once positions change
         self._kernel = _kernel()
         self._columns = Columns(room, {"codes": (np.int8, (dimension,)), "scale": np.float64})
 
@@ -80,7 +92,9 @@ class VectorColumn:
 
     def keep(self, kept: Column) -> None:
         """Remove the positions that are False in *kept* (bool by position)."""
+        self._positions = object()
         self._columns.keep(kept)
+        self._positions = object()  # an early scan may have begun in between
 
     def append(self, vectors: Collection[Vector | None]) -> None:
         """Append *vectors*, of any length each."""
@@ -88,24 +102,41 @@ class VectorColumn:
 
     def adopt(self, codes: Column, scale: Column, error: float) -> None:
         """Append quantised rows; *error* is the longest remainder among the rows."""
+        self.error = max(self.error, error)  # before the rows: an early scan may see them
         self._columns.append(len(codes), codes=codes, scale=scale)
-        self.error = max(self.error, error)
 
     def quantised(self, start: int, end: int) -> tuple[Column, Column, float]:
         """Return codes (int8) and scales of the positions from *start* to *end*, and the error."""
         return self._columns["codes"][start:end], self._columns["scale"][start:end], self.error
 
-    def scan(self, query: Floats, among: Positions | None = None) -> Scan:
+    def scan_early(self, query: Floats) -> EarlyScan | None:
+        """Compare the present positions with *query*, without a lock; None for few positions."""
+        positions = self._positions
+        codes, scale = self._columns["codes"], self._columns["scale"]
+        if (known := min(len(codes), len(scale))) < _MIN_EARLY_ROWS:
+            return None
+        found = self._compare(codes[:known], scale[:known], query, self._margin)
+        return EarlyScan(found, positions)
+
+    def scan(
+        self, query: Floats, among: Positions | None = None, early: EarlyScan | None = None
+    ) -> Scan:
         """Compare every position, or at least the positions *among*, with the unit vector *query*.
 
-        Positions left out have a ``raw`` of minus infinity.
+        Positions left out have a ``raw`` of minus infinity. An *early* scan is completed.
         """
         margin = self._margin
         codes, scale = self._columns["codes"], self._columns["scale"]
         if not len(codes):
             return Scan(np.empty(0), 1.0, margin)
         if among is None or len(among) > _MAX_GATHERED_SHARE * len(codes):
-            return self._compare(codes, scale, query, margin)
+            if early is None or early.positions is not self._positions:
+                return self._compare(codes, scale, query, margin)
+            known = early.scan.raw
+            if len(known) == len(codes):
+                return early.scan._replace(raw=known.copy())
+            rest = self._compare(codes[len(known) :], scale[len(known) :], query, margin)
+            return rest._replace(raw=np.concatenate((known, rest.raw)))
         raw = np.full(len(codes), -np.inf)
         if not len(among):
             return Scan(raw, 1.0, margin)
@@ -151,10 +182,11 @@ def _products(codes: Column, query: Floats) -> Floats:
     *query* is a vector or, a column each, several.
     """
     single, size = query.astype(np.float32), len(codes)
+    rows = min(size, max(_BLOCK_NUMBERS // len(query), 1))
     products = np.empty((size, *query.shape[1:]), dtype=np.float32)
-    block = np.empty((min(size, _BLOCK_ROWS), len(query)), dtype=np.float32)
-    for start in range(0, size, _BLOCK_ROWS):
-        end = min(start + _BLOCK_ROWS, size)
+    block = np.empty((rows, len(query)), dtype=np.float32)
+    for start in range(0, size, rows):
+        end = min(start + rows, size)
         block[: end - start] = codes[start:end]
         np.dot(block[: end - start], single, out=products[start:end])
     return products.astype(np.float64)

@@ -22,7 +22,7 @@ from ..model.port import EMBEDDED, Backend, Page
 from ..model.records import Listed, MemoryRecord, RecallResult, with_accesses
 from ..text import read_query
 from .engine import Engine
-from .ranking import Ranking
+from .ranking import HasUpperBound, Ranking
 from .search import Mode, Question, Search, TopK, VectorQuery
 
 _logger = logging.getLogger(__name__)
@@ -222,6 +222,8 @@ class Answer(NamedTuple):
 def answered(engine: Engine, ranking: Ranking, request: Request) -> Answer:
     """Return the answer to *request*."""
     embedder, question = engine.embedder, asked_question(engine, request)
+    if request.where is None and not isinstance(ranking, HasUpperBound):
+        question = _scanned_early(engine, question, request.scope)
     with engine.index.lock:
         if engine.embedder is not embedder:  # changed by ``reembed`` just now
             question = asked_question(engine, request)
@@ -235,6 +237,14 @@ def answered(engine: Engine, ranking: Ranking, request: Request) -> Answer:
         if request.touch:
             touch_rows(engine, answer.rows(range(len(answer.places))))
     return answer
+
+
+def _scanned_early(engine: Engine, question: Question, scope: Scope) -> Question:
+    """Return *question* with a scan of all vectors, made beside the recalls of other threads."""
+    if (vector := question.vector) is None:
+        return question
+    early = engine.index.scan_early(scope, vector.name, vector.query)
+    return question._replace(vector=vector._replace(early=early))
 
 
 def touch_rows(engine: Engine, found: Sequence[tuple[int, MemoryRecord]]) -> None:

@@ -15,7 +15,7 @@ from typing import Final, Literal, NamedTuple
 
 import numpy as np
 
-from ..index import Scan, ScopeIndex, cosines
+from ..index import EarlyScan, Scan, ScopeIndex, cosines
 from ..model.arrays import Floats, Positions, Truths
 from ..model.filters import Compare
 from ..model.records import Explanation
@@ -45,7 +45,7 @@ class VectorQuery(NamedTuple):
 
     ``vector_weight`` is the vector's share of the similarity. The signal rises from 0 at
     ``cosine_at_zero`` to 1 for the same direction; a record without any query word counts only
-    above ``min_cosine``.
+    above ``min_cosine``. ``early`` is a scan made without the lock.
     """
 
     name: str
@@ -53,6 +53,7 @@ class VectorQuery(NamedTuple):
     vector_weight: float
     min_cosine: float
     cosine_at_zero: float
+    early: EarlyScan | None = None
 
     def signal(self, cosine: Floats, keyword: Floats) -> Floats:
         """Return the vector signal of records with the given cosines and keyword scores."""
@@ -221,7 +222,7 @@ class Search:
         scan, excluded = None, self._excluded(allowed)
         if (vector := self._vector) is not None:
             column = self._index.vector_column(vector.name, len(vector.query))
-            scan = column.scan(vector.query, allowed)
+            scan = column.scan(vector.query, allowed, vector.early)
         if excluded is None:
             return _Candidates(self._keyword, scan)
         if scan is not None:

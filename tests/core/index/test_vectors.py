@@ -62,7 +62,7 @@ def test_the_scan_is_never_further_off_than_it_says(
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_the_margin_is_small_for_usual_vectors(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vectors, "_BLOCK_ROWS", 64)
+    monkeypatch.setattr(vectors, "_BLOCK_NUMBERS", 64 * 384)
     matrix = np.random.default_rng(1).normal(size=(200, 384)).astype(np.float32)
     scanned = column(name, 384)
     scanned.append(matrix)
@@ -189,3 +189,40 @@ def test_what_is_kept_is_compared_as_before(name: str) -> None:
     assert part.nbytes < whole.nbytes / 5
     part.append(matrix[:1])
     assert scan(part, query)[0][-1] == pytest.approx(1.0, abs=0.02)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("later", [0, 3])
+def test_an_early_scan_is_completed_and_never_changed(
+    name: str, later: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vectors, "_MIN_EARLY_ROWS", 4)
+    matrix = np.random.default_rng(6).normal(size=(9, 16)).astype(np.float32)
+    scanned, query = column(name, 16), direction(matrix[3])
+    scanned.append(matrix[:3])
+    assert scanned.scan_early(query) is None
+    scanned.append(matrix[3 : 9 - later])
+    early = scanned.scan_early(query)
+    assert early is not None
+    scanned.append(100 * matrix[9 - later :])
+    for _ in range(2):
+        found, expected = scanned.scan(query, None, early), scanned.scan(query)
+        assert found.raw == pytest.approx(expected.raw, abs=1e-6)
+        assert found[1:] == expected[1:]
+        found.raw[:] = -np.inf
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_an_early_scan_of_other_positions_counts_for_nothing(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vectors, "_MIN_EARLY_ROWS", 4)
+    matrix = np.random.default_rng(6).normal(size=(9, 16)).astype(np.float32)
+    scanned, other, query = column(name, 16), column(name, 16), direction(matrix[3])
+    scanned.append(matrix)
+    other.append(matrix[::-1])
+    before, elsewhere = scanned.scan_early(query), other.scan_early(query)
+    scanned.keep(np.arange(9) > 1)
+    scanned.append(matrix[:2])
+    for early in (before, elsewhere):
+        assert scanned.scan(query, None, early).raw.tolist() == scanned.scan(query).raw.tolist()
