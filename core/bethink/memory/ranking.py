@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, Protocol, runtime_checkable
+from typing import Final, Protocol, TypeGuard
 
 import numpy as np
 
@@ -85,7 +85,6 @@ class Ranking(Protocol):
         """Return signals and contributions for every candidate."""
 
 
-@runtime_checkable
 class HasUpperBound(Protocol):
     """A ranking with an upper bound on scores, so that recall can skip records."""
 
@@ -94,6 +93,11 @@ class HasUpperBound(Protocol):
 
         A score may be greater by rounding errors only.
         """
+
+
+def has_upper_bound(ranking: Ranking | HasUpperBound) -> TypeGuard[HasUpperBound]:
+    """Return whether *ranking* has an upper bound on scores."""
+    return hasattr(ranking, "ceiling")  # isinstance would take as long as a small scan
 
 
 def checked_ranking(ranking: Ranking) -> Ranking:

@@ -22,7 +22,7 @@ from ..model.port import EMBEDDED, Backend, Page
 from ..model.records import Listed, MemoryRecord, RecallResult, with_accesses
 from ..text import read_query
 from .engine import Engine
-from .ranking import HasUpperBound, Ranking
+from .ranking import Ranking, has_upper_bound
 from .search import Mode, Question, Search, TopK, VectorQuery
 
 _logger = logging.getLogger(__name__)
@@ -222,7 +222,7 @@ class Answer(NamedTuple):
 def answered(engine: Engine, ranking: Ranking, request: Request) -> Answer:
     """Return the answer to *request*."""
     embedder, question = engine.embedder, asked_question(engine, request)
-    if request.where is None and not isinstance(ranking, HasUpperBound):
+    if request.where is None and not has_upper_bound(ranking):
         question = _scanned_early(engine, question, request.scope)
     with engine.index.lock:
         if engine.embedder is not embedder:  # changed by ``reembed`` just now

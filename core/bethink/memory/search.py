@@ -20,7 +20,7 @@ from ..model.arrays import Floats, Positions, Truths
 from ..model.filters import Compare
 from ..model.records import Explanation
 from ..text import Query
-from .ranking import HasUpperBound, Ranking, Scored, Signals
+from .ranking import HasUpperBound, Ranking, Scored, Signals, has_upper_bound
 
 Mode = Literal["hybrid", "keyword", "semantic"]
 
@@ -193,7 +193,7 @@ class Search:
         and positions that cannot reach the k-th score are left out, if most cannot.
         """
         allowed, k, size = self._question.allowed, self._question.k, self._index.size
-        if size < _PREFILTER_FROM or not isinstance(self._ranking, HasUpperBound):
+        if size < _PREFILTER_FROM or not has_upper_bound(self._ranking):
             return allowed
         sampled = self._score_bounds(self._ranking, slice(None, None, size // _SAMPLE_SIZE))
         if (sampled >= sampled.max() / 2).mean() > _MAX_STRONG_SHARE:

@@ -18,7 +18,7 @@ from bethink import (
     query_intent,
 )
 from bethink.features.rankings import BOOSTS
-from bethink.memory.ranking import DAY, HasUpperBound, Signals
+from bethink.memory.ranking import DAY, Signals, has_upper_bound
 
 shares = st.floats(0, 1)
 weights = st.tuples(*[st.floats(0, 10)] * 4).filter(lambda given: sum(given) > 1e-3)
@@ -320,7 +320,7 @@ def test_no_product_is_above_its_ceiling() -> None:
     for rate in (0.0, 0.05, 3.0):
         product = DecayProduct(rate)
         assert product.ceiling(**known).tolist() == product.rank(alike).score.tolist()
-    assert not any(isinstance(each, HasUpperBound) for each in (WeightedSum(), FiveSignal()))
+    assert not any(has_upper_bound(each) for each in (WeightedSum(), FiveSignal()))
 
 
 @pytest.mark.parametrize("ranking", [WeightedSum(), FiveSignal(), DecayProduct(0.05)], ids=repr)
