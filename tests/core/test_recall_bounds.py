@@ -176,9 +176,9 @@ def test_what_has_decayed_too_far_is_not_looked_at(monkeypatch: pytest.MonkeyPat
     looked: list[int | None] = []
     scan = vectors.VectorColumn.scan
 
-    def seen(column: vectors.VectorColumn, query: Any, among: Any = None) -> vectors.Scan:
+    def seen(column: vectors.VectorColumn, query: Any, among: Any, early: Any) -> vectors.Scan:
         looked.append(None if among is None else len(among))
-        return scan(column, query, among)
+        return scan(column, query, among, early)
 
     monkeypatch.setattr(vectors.VectorColumn, "scan", seen)
     monkeypatch.setattr(search, "_PREFILTER_FROM", 1024)

@@ -114,13 +114,15 @@ class ResidentIndex:
         """Return the current index of *scope*."""
         self._catch_up()
         index = self._scopes.get(scope)
+        if index is None and (data := self._scopes.unpack(scope)) is not None:
+            reader = ScopeReader(self._backend, scope)
+            index = ScopeIndex.unpacked(reader, self._dimension(), data)
+            self._scopes.add(index)
         if index is None:
             index = self._build(scope, self._load(scope))
             if isinstance(scope, str):
                 self._recent.forget(self._recent.of(scope))
-            pending = self.touches.unwritten(index.loaded_at)
-            for id, row in self._backend.rows_of(list(pending)).items():
-                index.touch([row], *pending[id])
+            self._count_pending(index)
             self._scopes.add(index)
             if index.size >= _KEEP_PAGES_FROM:
                 _keep_pages()
@@ -129,6 +131,17 @@ class ResidentIndex:
             self._unsaved |= index.has_new_blocks
         self._make_room()
         return index
+
+    def _count_pending(self, index: ScopeIndex) -> None:
+        """Count the accesses that were not in the file when *index* was read."""
+        pending = self.touches.unwritten(index.loaded_at)
+        if len(pending) <= index.size:
+            rows = self._backend.rows_of(list(pending))
+        else:
+            found = self._backend.by_row(index.columns["row"].tolist())
+            rows = {record.id: row for row, record in found.items()}
+        for id in pending.keys() & rows.keys():
+            index.touch([rows[id]], *pending[id])
 
     def _share(self, index: ScopeIndex) -> None:
         """Save what was indexed from rows, so that other processes read a segment instead."""
@@ -191,7 +204,9 @@ class ResidentIndex:
         """Count an access at the time *at* of each row and record, before the access is written."""
         self.touches.add((record.id for _, record in found), at)
         rows = [row for row, _ in found]
-        for index in self._covering({record.namespace for _, record in found}):
+        namespaces = {record.namespace for _, record in found}
+        self._scopes.forget(namespaces)
+        for index in self._covering(namespaces):
             index.touch(rows, 1, at)
 
     def save(self, *, closing: bool = False) -> None:
@@ -210,6 +225,7 @@ class ResidentIndex:
         """Drop every scope, since all vectors of the embedder have changed."""
         for index in list(self._scopes.indexes.values()):
             self._scopes.drop(index)
+        self._scopes.forget()
         self.drop_moments()
         self._recent.clear()
 
@@ -317,6 +333,8 @@ class ResidentIndex:
         for index in outdated:  # it holds words of what was erased
             self._scopes.drop(index)
             self._note_unsaved(index)
+        self._scopes.forget(changes.erased)
+        self._scopes.forget(changes.namespaces)
         affected = (
             list(self._scopes.indexes.values())
             if changes.namespaces is None

@@ -42,8 +42,8 @@ class AccessBuffer:
     def unwritten(self, head: int = 0) -> Pending:
         """Return the accesses that a reader of the journal up to *head* does not find written."""
         with self._lock:
-            found: Pending = {}
-            for layer in self._layers(head):
+            found = dict(self._pending)
+            for layer in self._layers(head)[1:]:
                 _add(found, layer)
         return found
 

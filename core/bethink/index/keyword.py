@@ -183,6 +183,20 @@ class KeywordIndex:
         if self.tail_size:
             self._add_block(_frozen(self._start, self.tail_size, self._tail))
 
+    def thaw(self) -> None:
+        """Turn the only block back into the tail."""
+        if not self.blocks:
+            return
+        (block,) = self.blocks
+        self.blocks, self._block_bytes = [], 0
+        self._start, self._end = 0, block.size
+        packed = (block.documents.astype(np.uint32) << _COUNT_BITS) | block.counts
+        ends, postings = block.starts.tolist(), packed.tolist()
+        for number, term in enumerate(block.terms):
+            own = postings[ends[number] : ends[number + 1]]
+            self._tail[term] = own[0] if len(own) == 1 else array("I", own)
+        self._postings = len(postings)
+
     def _add_block(self, block: Block) -> None:
         self.blocks.append(block)
         self._tail, self._order, self._postings = {}, [], 0

@@ -38,6 +38,9 @@ RELINK_FROM = 256
 MIN_DEAD = BLOCK_DOCUMENTS // 2
 """From so many dead rows on, dead rows are removed once they outnumber the live rows."""
 
+MAX_PACKED: Final = 256
+"""A namespace of fewer positions can be packed."""
+
 _BATCH_VECTORS: Final = 256  # quantised at a time, within the processor's cache
 _OBJECT_BYTES: Final = 7000  # of the objects around the arrays; measured
 
@@ -162,6 +165,27 @@ class ScopeIndex:
         found += self._filters.nbytes + self._records.nbytes + self._order.nbytes + _OBJECT_BYTES
         found += sum(column.nbytes for column in self.vectors.values())
         return found + sum(cache.nbytes for cache in self._exact.values())
+
+    @property
+    def is_small(self) -> bool:
+        """Whether the index is of one namespace with few positions, none in a block."""
+        return isinstance(self.scope, str) and self.size < MAX_PACKED and not self.keyword.blocks
+
+    def packed(self) -> bytes:
+        """Return a small index as bytes for ``unpacked``; the index cannot be used any more."""
+        if not self.size:
+            return b""
+        self.keyword.freeze()
+        return bytes(self._segment(self.keyword.blocks[0], self.loaded_at, {}).data)
+
+    @classmethod
+    def unpacked(cls, reader: ScopeReader, dimension: int, data: bytes) -> ScopeIndex:
+        """Return the index that ``packed`` returned as *data*."""
+        named = Segment(str(reader.scope), 0, 0, 0, 0, data)
+        index = cls.of(reader, dimension, IndexData(0, (named,) if data else (), {}, (), ()))
+        index.keyword.thaw()
+        index._last = int(index.columns["row"].max(initial=0))
+        return index
 
     @property
     def has_new_blocks(self) -> bool:

@@ -7,6 +7,7 @@ from bethink.model.namespaces import EVERYWHERE, Scope, Subtree
 from .shelf import Shelf
 
 EMPTY = ScopeIndex(Shelf(), 8).nbytes
+PACKED = 250  # an empty index
 
 
 def filled(most: int | None, *scopes: Scope) -> ScopeLRU:
@@ -21,7 +22,7 @@ def gone(residents: ScopeLRU, *changed: ScopeIndex) -> list[Scope]:
 
 
 def test_the_one_not_used_for_longest_goes_first() -> None:
-    residents = filled(2 * EMPTY, "a", "b", "c", "d")
+    residents = filled(2 * EMPTY + 2 * PACKED, "a", "b", "c", "d")
     residents.get("a")
     assert gone(residents) == ["b", "c"]
     assert list(residents.indexes) == ["d", "a"]
@@ -34,6 +35,35 @@ def test_the_one_used_last_always_stays() -> None:
     assert gone(residents) == ["a"]
     assert residents.get("b") is not None
     assert residents.get("a") is None
+
+
+def test_small_namespaces_are_packed_until_the_packed_take_the_room() -> None:
+    residents = filled(2 * EMPTY + 2 * PACKED, *"abcd")
+    residents.evict()
+    assert residents.nbytes == 2 * EMPTY + 2 * PACKED
+    assert residents.unpack("a") == b""
+    assert residents.unpack("a") is None
+    assert residents.nbytes == 2 * EMPTY + PACKED
+    for number in range(60):
+        residents.add(ScopeIndex(Shelf(scope=f"n/{number}"), 8))
+        residents.evict()
+    assert residents.nbytes <= 2 * EMPTY + 2 * PACKED
+    assert residents.unpack("b") is None
+    assert residents.unpack("n/50") == b""
+    assert residents.unpack(EVERYWHERE) is None
+
+
+def test_what_is_packed_is_forgotten_by_name_or_all() -> None:
+    residents = filled(EMPTY, *"abc", Subtree("d"), "e")
+    assert gone(residents) == ["a", "b", "c", Subtree("d")]
+    residents = filled(EMPTY + 3 * PACKED, *"abcd")
+    assert gone(residents) == ["a", "b", "c"]
+    residents.forget(["a", "unknown"])
+    assert residents.unpack("a") is None
+    assert residents.unpack("b") == b""
+    residents.forget()
+    assert residents.unpack("c") is None
+    assert residents.nbytes == EMPTY
 
 
 def test_a_new_one_is_counted_at_once() -> None:
