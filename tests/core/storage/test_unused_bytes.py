@@ -15,8 +15,10 @@ from typing import Any
 import pytest
 
 from bethink import HashEmbedder, MemoryStore
+from bethink.storage import sqlite
 from bethink.storage.sqlite.connection import Connections
 from bethink.storage.sqlite.unused_bytes import UnusedBytes
+from bethink.storage.sqlite.write_queue import WriteQueue
 
 PAGE_BYTES = 4096
 SECRET = "heron"
@@ -180,6 +182,41 @@ def test_recalls_go_on_beside_an_erasing(path: Path, monkeypatch: pytest.MonkeyP
         monkeypatch.setattr(UnusedBytes, "blank", blank)
         store.erase(id)
         assert found == [1]
+
+
+@pytest.mark.parametrize("small_bytes", [0, 1 << 25])
+def test_recalls_go_on_beside_a_rewriting(
+    path: Path, small_bytes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[int] = []
+
+    def begin(self: WriteQueue, connection: sqlite3.Connection, *statement: str) -> None:
+        real(self, connection, *statement)
+        if statement == ("VACUUM",):
+            reader = Thread(target=lambda: found.append(len(store.recall("a crane"))))
+            reader.start()
+            reader.join(20)
+
+    real = WriteQueue.begin
+    monkeypatch.setattr(sqlite, "_SMALL_BYTES", small_bytes)
+    with opened(path) as store:
+        store.store("a crane")
+        store.forget(grown(store, 60))
+        monkeypatch.setattr(WriteQueue, "begin", begin)
+        assert store.compact(keep=0).freed > 0
+        assert found == [1]
+
+
+def test_a_file_with_little_to_free_is_not_written_anew(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite, "_SMALL_BYTES", 0)
+    with opened(path) as store:
+        store.store_many([f"a crane {n} " * 50 for n in range(200)])
+        store.forget(store.store("a heron").id)
+        monkeypatch.setattr(Connections, "rewrite", None)
+        assert store.compact(keep=0).records == 1
+    assert b"heron" not in path.read_bytes()
 
 
 def test_a_file_too_large_for_its_gaps_to_be_found_is_written_anew(

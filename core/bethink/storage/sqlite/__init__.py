@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Literal
+from typing import Final, Literal
 
 from ...errors import StorageError
 from ...model.progress import Tell
@@ -23,6 +23,9 @@ from .schema import remove_backups
 from .writer import SQLiteWriter
 
 __all__ = ["SQLiteBackend"]
+
+_SMALL_BYTES: Final = 1 << 25
+_MIN_FREE_SHARE: Final = 1 / 16
 
 _logger = logging.getLogger(__name__)
 
@@ -86,10 +89,19 @@ class SQLiteBackend(SQLBackend):
         if erased == self.setting(SCRUBBED):
             return
         if self.location != MEMORY:
-            (self._files.rewrite if shrink else self._files.blank)(patience)
+            if shrink and self._can_shrink():
+                self._files.rewrite(patience)
+            else:
+                self._files.blank(patience)
             remove_backups(self.location)
         with self.write() as writer:
             writer.set_setting(SCRUBBED, str(erased))
+
+    def _can_shrink(self) -> bool:
+        """Return whether writing the file anew would free much, or takes no time."""
+        with self._files.reading() as connection:
+            size, free, _ = self._file_facts(connection)
+        return size < _SMALL_BYTES or free > size * _MIN_FREE_SHARE
 
     def backup(self, target: str) -> bool:
         with self._files.long_read_transaction() as connection:

@@ -324,24 +324,29 @@ class Connections:
                 yield connection
 
     def rewrite(self, patience: float) -> None:
-        """Write the file anew, without free space, and empty the log.
+        """Write the file anew, without free space, and empty the log; readers continue.
 
         The log cannot be emptied while somebody reads an older state: wait *patience* seconds.
         """
-        deadline = time.monotonic() + patience
         with translate_errors(self.path):
-            with self._exclusive() as writer:
-                writer.wait_for_locks(0)
-                (size,) = writer.execute(_FILE_BYTES).fetchone()
-                if size > _MAX_MEMORY_COPY:  # the copy has nothing but what stays
-                    writer.execute("PRAGMA temp_store = FILE")
-                try:
-                    self._queue.begin(writer, "VACUUM")
-                finally:
-                    writer.execute("PRAGMA temp_store = MEMORY")
+            with self._long_lock, self._write_lock:
+                self._wake()
+                if self._group is not None:
+                    self._commit(self._group)
+                with closing(self._connect()) as connection:
+                    self._vacuum(connection)
                 self._size = 0  # unknown until the log is emptied
+            deadline = time.monotonic() + patience
             if not wait_until(self._empty_log, deadline, _PAUSE_SECONDS):
                 raise StoreBusyError(self.path, _LOG_IN_USE)
+
+    def _vacuum(self, connection: Connection) -> None:
+        connection.wait_for_locks(0)
+        (size,) = connection.execute(_FILE_BYTES).fetchone()
+        if size > _MAX_MEMORY_COPY:  # the copy has nothing but what stays
+            connection.execute("PRAGMA temp_store = FILE")
+        self._queue.begin(connection, "VACUUM")
+        connection.execute("PRAGMA wal_checkpoint(PASSIVE)")  # before readers have to wait
 
     def blank(self, patience: float) -> None:
         """Write zeros where copies of erased rows may be left, and empty the log.
