@@ -63,8 +63,8 @@ class CompactionVerbs(Memories):
         the journal, and an entry "compact" tells the cut, so that ``verify`` still proves the
         chain, also with an integrity key. The work goes in steps. After a crash the file is whole,
         cut at an earlier moment, and the next call continues. At the end a file with much free
-        space is rewritten, while recalls go on.
-        *progress*, see ``reembed``, counts journal entries; an error there ends the work.
+        space is rewritten, while recalls go on. *progress*, see ``reembed``, counts journal
+        entries; an error there ends the work.
         """
         engine = self._engine
         engine.check_open()
