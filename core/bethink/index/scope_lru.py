@@ -96,7 +96,7 @@ class ScopeLRU:
             if len(self._held) > len(self.indexes):
                 self._count_moments(index.scope)
         gone: list[ScopeIndex] = []
-        while self._most is not None and self.nbytes > self._most:
+        while self._held and self._most is not None and self.nbytes > self._most:
             (moment, scope), index = next(iter(self._held.items()))
             is_last, is_small = len(self._held) == 1, moment is None and index.is_small
             enough = is_last or not is_small or self._bytes <= self._most * _UNPACKED_SHARE
