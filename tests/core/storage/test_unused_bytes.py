@@ -20,6 +20,8 @@ from bethink.storage.sqlite.connection import Connections
 from bethink.storage.sqlite.unused_bytes import UnusedBytes
 from bethink.storage.sqlite.write_queue import WriteQueue
 
+from .processes import Child, Say, forks
+
 PAGE_BYTES = 4096
 SECRET = "heron"
 ROWS = 400
@@ -182,6 +184,44 @@ def test_recalls_go_on_beside_an_erasing(path: Path, monkeypatch: pytest.MonkeyP
         monkeypatch.setattr(UnusedBytes, "blank", blank)
         store.erase(id)
         assert found == [1]
+
+
+@forks
+def test_an_erasing_takes_its_turn_among_processes_that_write(path: Path) -> None:
+    def write(say: Say) -> None:
+        with opened(path) as other:
+            for number in range(100):
+                other.store(f"a swan {number}")
+
+    opened(path).close()
+    children = [Child(write) for _ in range(2)]
+    with opened(path) as store:
+        for _ in range(5):
+            ids = [record.id for record in store.store_many([SECRET] * 20)]
+            store.erase(ids)
+    for child in children:
+        child.hear()
+    assert SECRET.encode() not in path.read_bytes()
+    with opened(path) as store:
+        assert len(store) == 200
+
+
+def test_nobody_stands_in_line_after_an_erasing(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines: list[bool] = []
+    line = path.with_name("memory.db-gate")
+    real = UnusedBytes.blank
+
+    def blank(self: UnusedBytes, page_bytes: int) -> None:
+        lines.append(line.exists())
+        real(self, page_bytes)
+
+    monkeypatch.setattr(UnusedBytes, "blank", blank)
+    with opened(path) as store:
+        store.erase(store.store(SECRET).id)
+        assert lines == [True]
+        assert not line.exists()
 
 
 @pytest.mark.parametrize("small_bytes", [0, 1 << 25])

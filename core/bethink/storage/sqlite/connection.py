@@ -354,7 +354,7 @@ class Connections:
         Wait *patience* seconds as ``rewrite`` does, and rewrite a file where zeros cannot be put.
         """
         deadline = time.monotonic() + patience
-        with translate_errors(self.path), self._long_lock:
+        with translate_errors(self.path), self._long_lock, self._write_lock:
             if self._closed:
                 raise StoreClosedError
             # A connection that has pages in memory could bring former bytes back.
@@ -369,23 +369,24 @@ class Connections:
 
     def _try_to_blank(self, connection: Connection, unused: UnusedBytes) -> bool:
         """Blank the file unless the log is in use; return whether the file was blanked."""
-        if not self._empty_log():
-            return False
-        connection.wait_for_locks(0)
-        self._queue.begin(connection)
-        try:
-            if _identify(f"{self._real_path}-wal")[1]:
-                return False  # somebody wrote in between
-            self._check_file()
-            (page_bytes,) = connection.execute("PRAGMA page_size").fetchone()
-            unused.blank(page_bytes)
-            for statement in _NEW_STATE:  # so that others read the pages in memory again
-                connection.execute(statement)
+        with self._queue.turn():
+            if not self._empty_log():
+                return False
             deadline = time.monotonic() + BUSY_SECONDS
-            run_unlocked(connection, "COMMIT", deadline, _PAUSE_SECONDS)
-        finally:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
+            connection.wait_for_locks(0)
+            run_unlocked(connection, "BEGIN IMMEDIATE", deadline, _PAUSE_SECONDS)
+            try:
+                if _identify(f"{self._real_path}-wal")[1]:
+                    return False  # somebody wrote out of turn
+                self._check_file()
+                (page_bytes,) = connection.execute("PRAGMA page_size").fetchone()
+                unused.blank(page_bytes)
+                for statement in _NEW_STATE:  # so that others read the pages in memory again
+                    connection.execute(statement)
+                run_unlocked(connection, "COMMIT", deadline, _PAUSE_SECONDS)
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
         return True
 
     def _empty_log(self) -> bool:

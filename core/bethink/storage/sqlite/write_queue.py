@@ -47,6 +47,15 @@ class WriteQueue:
             with self._wait_for_turn(deadline - self._patience / 2):
                 run_unlocked(connection, statement, deadline, _PAUSE_SECONDS)
 
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Wait for this process's turn, and let the other processes wait during the body."""
+        have_met = os.path.exists(self._line)
+        with self._wait_for_turn(time.monotonic() + self._patience / 2):
+            yield
+        if not have_met:
+            self.remove()
+
     def remove(self) -> None:
         """Remove the file; waiting processes only lose the place in line."""
         with suppress(OSError):
