@@ -244,7 +244,7 @@ def _scanned_early(engine: Engine, question: Question, scope: Scope) -> Question
     if (vector := question.vector) is None:
         return question
     early = engine.index.scan_early(scope, vector.name, vector.query)
-    return question._replace(vector=vector._replace(early=early))
+    return question if early is None else question._replace(vector=vector._replace(early=early))
 
 
 def touch_rows(engine: Engine, found: Sequence[tuple[int, MemoryRecord]]) -> None:
