@@ -7,15 +7,17 @@ import random
 import sqlite3
 import subprocess
 import sys
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 import pytest
 
 from bethink import HashEmbedder, MemoryStore
 from bethink.storage import sqlite
+from bethink.storage.sqlite import connection
 from bethink.storage.sqlite.connection import Connections
 from bethink.storage.sqlite.unused_bytes import UnusedBytes
 from bethink.storage.sqlite.write_queue import WriteQueue
@@ -168,14 +170,19 @@ def test_the_last_store_of_a_file_closes_the_descriptor(path: Path, descriptors:
     assert set(os.listdir(DESCRIPTORS)) <= descriptors
 
 
+def recall_in_thread(store: MemoryStore, found: list[int]) -> None:
+    """Add the number of answers to *found*, unless the thread has to wait."""
+    reader = Thread(target=lambda: found.append(len(store.recall("a crane"))))
+    reader.start()
+    reader.join(20)
+
+
 def test_recalls_go_on_beside_an_erasing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found: list[int] = []
     real = UnusedBytes.blank
 
     def blank(self: UnusedBytes, page_bytes: int) -> None:
-        reader = Thread(target=lambda: found.append(len(store.recall("a crane"))))
-        reader.start()
-        reader.join(20)
+        recall_in_thread(store, found)
         real(self, page_bytes)
 
     with opened(path) as store:
@@ -206,6 +213,43 @@ def test_an_erasing_takes_its_turn_among_processes_that_write(path: Path) -> Non
         assert len(store) == 200
 
 
+def test_no_transaction_of_other_threads_is_open_while_an_erasing_stands_in_line(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    groups: list[object] = []
+    left_open = Event()
+
+    @contextmanager
+    def turn(self: WriteQueue) -> Iterator[None]:
+        groups.append(files._group)
+        with real(self):
+            yield
+
+    def write() -> None:
+        with files.writing() as connection:
+            connection.execute("CREATE TABLE t (id)")
+
+    def leave(self: Connections, group: Any) -> None:
+        left_open.set()
+        wait(self, group)
+
+    real, wait = WriteQueue.turn, Connections._wait_for_commit
+    monkeypatch.setattr(WriteQueue, "turn", turn)
+    monkeypatch.setattr(Connections, "_wait_for_commit", leave)
+    monkeypatch.setattr(connection, "_TAKEOVER_SECONDS", 20)
+    files = Connections(str(path), "normal")
+    files._waiting += 1  # a thread that is about to write
+    writer = Thread(target=write)
+    writer.start()
+    assert left_open.wait(20)
+    assert files._group is not None
+    files.blank(1.0)
+    writer.join(20)
+    files._waiting -= 1
+    files.close()
+    assert groups == [None]
+
+
 def test_nobody_stands_in_line_after_an_erasing(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -233,12 +277,10 @@ def test_recalls_go_on_beside_a_rewriting(
     def begin(self: WriteQueue, connection: sqlite3.Connection, *statement: str) -> None:
         real(self, connection, *statement)
         if statement == ("VACUUM",):
-            reader = Thread(target=lambda: found.append(len(store.recall("a crane"))))
-            reader.start()
-            reader.join(20)
+            recall_in_thread(store, found)
 
     real = WriteQueue.begin
-    monkeypatch.setattr(sqlite, "_SMALL_BYTES", small_bytes)
+    monkeypatch.setattr(sqlite, "SMALL_BYTES", small_bytes)
     with opened(path) as store:
         store.store("a crane")
         store.forget(grown(store, 60))
@@ -250,7 +292,7 @@ def test_recalls_go_on_beside_a_rewriting(
 def test_a_file_with_little_to_free_is_not_written_anew(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite, "_SMALL_BYTES", 0)
+    monkeypatch.setattr(sqlite, "SMALL_BYTES", 0)
     with opened(path) as store:
         store.store_many([f"a crane {n} " * 50 for n in range(200)])
         store.forget(store.store("a heron").id)

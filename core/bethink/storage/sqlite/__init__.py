@@ -15,7 +15,7 @@ from ..sql.authenticator import NO_AUTH
 from ..sql.backend import SQLBackend
 from ..sql.connection import Connection
 from ..sql.erasing import ERASED, SCRUBBED
-from .connection import BUSY_SECONDS, Connections, Durability
+from .connection import BUSY_SECONDS, SMALL_BYTES, Connections, Durability
 from .inspection import SQLiteInspection
 from .keyed_file import open_keyed_file, renew_codes
 from .opening import MEMORY, copy_to
@@ -24,7 +24,6 @@ from .writer import SQLiteWriter
 
 __all__ = ["SQLiteBackend"]
 
-_SMALL_BYTES: Final = 1 << 25
 _MIN_FREE_SHARE: Final = 1 / 16
 
 _logger = logging.getLogger(__name__)
@@ -101,7 +100,7 @@ class SQLiteBackend(SQLBackend):
         """Return whether writing the file anew would free much, or takes no time."""
         with self._files.reading() as connection:
             size, free, _ = self._file_facts(connection)
-        return size < _SMALL_BYTES or free > size * _MIN_FREE_SHARE
+        return size < SMALL_BYTES or free > size * _MIN_FREE_SHARE
 
     def backup(self, target: str) -> bool:
         with self._files.long_read_transaction() as connection:

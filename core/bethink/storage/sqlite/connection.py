@@ -31,11 +31,13 @@ from .write_queue import WriteQueue, run_unlocked, wait_until
 Durability = Literal["full", "normal"]
 
 BUSY_SECONDS: Final = 30.0
+SMALL_BYTES: Final = 1 << 25
+"""A file of fewer bytes is written anew in memory, and in no time."""
+
 _MAX_GROUP: Final = 64  # threads in a commit
 _TAKEOVER_SECONDS: Final = 0.05
 _CHECKPOINT_SECONDS: Final = 0.05
 _PAUSE_SECONDS: Final = 0.005
-_MAX_MEMORY_COPY: Final = 1 << 25  # bytes
 _FILE_BYTES: Final = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
 _LOG_IN_USE: Final = (
     "what was erased is out of everyone's reach, but its bytes are still in the file's log, "
@@ -329,12 +331,8 @@ class Connections:
         The log cannot be emptied while somebody reads an older state: wait *patience* seconds.
         """
         with translate_errors(self.path):
-            with self._long_lock, self._write_lock:
-                self._wake()
-                if self._group is not None:
-                    self._commit(self._group)
-                with closing(self._connect()) as connection:
-                    self._vacuum(connection)
+            with self._only_writer(), closing(self._connect()) as connection:
+                self._vacuum(connection)
                 self._size = 0  # unknown until the log is emptied
             deadline = time.monotonic() + patience
             if not wait_until(self._empty_log, deadline, _PAUSE_SECONDS):
@@ -343,7 +341,7 @@ class Connections:
     def _vacuum(self, connection: Connection) -> None:
         connection.wait_for_locks(0)
         (size,) = connection.execute(_FILE_BYTES).fetchone()
-        if size > _MAX_MEMORY_COPY:  # the copy has nothing but what stays
+        if size > SMALL_BYTES:  # the copy has nothing but what stays
             connection.execute("PRAGMA temp_store = FILE")
         self._queue.begin(connection, "VACUUM")
         connection.execute("PRAGMA wal_checkpoint(PASSIVE)")  # before readers have to wait
@@ -354,18 +352,22 @@ class Connections:
         Wait *patience* seconds as ``rewrite`` does, and rewrite a file where zeros cannot be put.
         """
         deadline = time.monotonic() + patience
-        with translate_errors(self.path), self._long_lock, self._write_lock:
-            if self._closed:
-                raise StoreClosedError
-            # A connection that has pages in memory could bring former bytes back.
-            with closing(self._connect()) as connection:
-                (pages,) = connection.execute("PRAGMA page_count").fetchone()
-                if (unused := self._unused) is None or not unused.can_blank(pages):
-                    self.rewrite(patience)
-                    return
-                blanked = partial(self._try_to_blank, connection, unused)
-                if not wait_until(blanked, deadline, _PAUSE_SECONDS):
-                    raise StoreBusyError(self.path, _LOG_IN_USE)
+        # The aside lock comes before the write lock, or writers would wait for long reads; and a
+        # connection that has pages in memory could bring former bytes back.
+        with (
+            translate_errors(self.path),
+            self._long_lock,
+            self._aside_lock,
+            self._only_writer(),
+            closing(self._connect()) as connection,
+        ):
+            (pages,) = connection.execute("PRAGMA page_count").fetchone()
+            if (unused := self._unused) is None or not unused.can_blank(pages):
+                self.rewrite(patience)
+                return
+            blanked = partial(self._try_to_blank, connection, unused)
+            if not wait_until(blanked, deadline, _PAUSE_SECONDS):
+                raise StoreBusyError(self.path, _LOG_IN_USE)
 
     def _try_to_blank(self, connection: Connection, unused: UnusedBytes) -> bool:
         """Blank the file unless the log is in use; return whether the file was blanked."""
@@ -396,12 +398,18 @@ class Connections:
         return not blocked
 
     @contextmanager
-    def _exclusive(self) -> Iterator[Connection]:
-        """Hold all connections to the file, with no transaction open."""
-        with self._long_lock, self._aside_lock, self._write_lock, self._read_lock:
+    def _only_writer(self) -> Iterator[None]:
+        """Let other threads read only, with no write transaction open."""
+        with self._long_lock, self._write_lock:
             self._wake()
             if self._group is not None:
                 self._commit(self._group)
+            yield
+
+    @contextmanager
+    def _exclusive(self) -> Iterator[Connection]:
+        """Hold all connections to the file, with no transaction open."""
+        with self._long_lock, self._aside_lock, self._only_writer(), self._read_lock:
             yield self._writer
 
     def close(self) -> None:

@@ -44,14 +44,14 @@ class WriteQueue:
         """
         if os.path.exists(self._line) or not _try_to_run(connection, statement):
             deadline = time.monotonic() + self._patience
-            with self._wait_for_turn(deadline - self._patience / 2):
+            with self._wait_for_turn():
                 run_unlocked(connection, statement, deadline, _PAUSE_SECONDS)
 
     @contextmanager
     def turn(self) -> Iterator[None]:
         """Wait for this process's turn, and let the other processes wait during the body."""
         have_met = os.path.exists(self._line)
-        with self._wait_for_turn(time.monotonic() + self._patience / 2):
+        with self._wait_for_turn():
             yield
         if not have_met:
             self.remove()
@@ -62,11 +62,12 @@ class WriteQueue:
             os.unlink(self._line)
 
     @contextmanager
-    def _wait_for_turn(self, deadline: float) -> Iterator[None]:
-        """Stand in line until *deadline* at most: a stopped process must not block the line."""
+    def _wait_for_turn(self) -> Iterator[None]:
+        """Stand in line for half of the patience: a stopped process must not block the line."""
         if fcntl is None:  # pragma: no cover - Windows
             yield
             return
+        deadline = time.monotonic() + self._patience / 2
         line = os.open(self._line, os.O_CREAT | os.O_RDWR | os.O_APPEND, 0o600)
         try:
             place = _take_place(line)
