@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -147,6 +147,11 @@ def erase(backend: Backend, row: int, tombstone: MemoryRecord) -> frozenset[str]
         reached = writer.erase(row, tombstone)
         writer.journal("erase", 100.0, tombstone, row, row, {"left": tombstone.id})
     return reached
+
+
+def records_of(backend: Backend, ids: Sequence[str]) -> dict[str, MemoryRecord]:
+    """Return the existing records among *ids*, by id."""
+    return {id: each.record for id, each in backend.find(ids).items()}
 
 
 def segment(rows: list[Row], head: int, data: bytes = b"index", **fields: Any) -> Segment:

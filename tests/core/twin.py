@@ -112,10 +112,8 @@ class Twin:
     @classmethod
     def of(cls, store: MemoryStore, *names: str) -> Twin:
         """Return the twin of *store*, with the vectors called *names*."""
-        records = engine_of(store).backend.select(EVERYWHERE, None)
-        records = list(
-            map(engine_of(store).current, records)
-        )  # those that have expired count as well
+        stored = engine_of(store).backend.select(EVERYWHERE, None)  # expired records, too
+        records = [engine_of(store).current(each.record) for each in stored]
         ids = [record.id for record in records]
         named = {name: store.vectors(ids, name) for name in names}
         return cls(records, store.embedder, store.ranking, named)

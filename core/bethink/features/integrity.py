@@ -210,7 +210,8 @@ def _rebuild_index(engine: Engine, namespaces: Iterable[str] = ()) -> None:
 
 def _embed_records(engine: Engine, ids: list[str]) -> None:
     """Give the records among *ids*, erased records aside, new vectors of the store's embedder."""
-    records = [each for each in engine.backend.get(ids).values() if each.state != "erased"]
+    found = engine.backend.find(ids).values()
+    records = [record for _, record in found if record.state != "erased"]
     texts = {record.id: record.content for record in records}
     vectors = dict(zip(texts, engine.embed(records), strict=True))
     with engine.writing(guarded=False) as transaction:

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import ValidationError
-from ..memory.engine import Transaction
+from ..memory.engine import Engine, Transaction
 from ..memory.memories import check_store
 from ..memory.writing import find_live, retire, revise, unexpired, update
 from ..model import fields as checks
+from ..model.filters import Filter, in_key_range
+from ..model.port import BY_KEY, LAST_KEY, Page
 from ..model.records import MemoryRecord, checked_fields
 
 if TYPE_CHECKING:
@@ -28,24 +30,26 @@ class Held:
 
     def by_key(self, namespace: str, key: str) -> MemoryRecord | None:
         """Return the live record with *key*; None without a match."""
-        _, record = self.transaction.writer.by_key(namespace, key) or (0, None)
-        return unexpired(record, self.transaction.now)
+        found = self.transaction.writer.by_key(namespace, key)
+        return None if found is None else unexpired(found.record, self.transaction.now)
 
     def last_between(self, namespace: str, low: str, high: str) -> MemoryRecord | None:
         """Return the live record with the greatest key from *low* to before *high*, or None."""
         transaction = self.transaction
-        found = transaction.writer.key_range(namespace, low, high, transaction.now, last=True)
-        return found[0][1] if found else None
+        found = transaction.writer.select(
+            namespace, in_key_range(low, high, transaction.now), LAST_KEY
+        )
+        return found[0].record if found else None
 
     def are_live(self, ids: Sequence[str]) -> bool:
         """Return whether a live record has each of *ids*."""
         found = self.transaction.writer.find(ids)
-        return all(id in found and found[id][1].state == "live" for id in ids)
+        return all(id in found and found[id].record.state == "live" for id in ids)
 
     def is_erased(self, id: str) -> bool:
         """Return whether the record with *id* was erased."""
-        _, record = self.transaction.writer.find([id]).get(id, (0, None))
-        return record is not None and record.state == "erased"
+        found = self.transaction.writer.find([id]).get(id)
+        return found is not None and found.record.state == "erased"
 
 
 class _Refused(Exception):
@@ -110,9 +114,9 @@ def forget_if(store: MemoryStore, condition: Callable[[MemoryRecord], bool], id:
     engine = check_store(store)._engine
     engine.check_open()
     with engine.writing() as transaction:
-        row, record = find_live(transaction, checks.identifier("id", id))
-        fits = condition(record)
-        retire(transaction, [(row, record)] if fits else [])
+        found = find_live(transaction, checks.identifier("id", id))
+        fits = condition(found.record)
+        retire(transaction, [found] if fits else [])
     return fits
 
 
@@ -140,13 +144,17 @@ def keys_between(store: MemoryStore, namespace: str, low: str, high: str) -> lis
     """Return the live records with keys from *low* to before *high*, in order of keys."""
     engine = check_store(store)._engine
     engine.check_open()
-    found = engine.backend.key_range(namespace, low, high, engine.clock())
-    return engine.all_current(found)
+    return _select(engine, namespace, in_key_range(low, high, engine.clock()), BY_KEY)
 
 
 def last_between(store: MemoryStore, namespace: str, low: str, high: str) -> MemoryRecord | None:
     """Return the live record with the greatest key from *low* to before *high*, or None."""
     engine = check_store(store)._engine
     engine.check_open()
-    found = engine.backend.key_range(namespace, low, high, engine.clock(), last=True)
-    return engine.current(found[0]) if found else None
+    found = _select(engine, namespace, in_key_range(low, high, engine.clock()), LAST_KEY)
+    return found[0] if found else None
+
+
+def _select(engine: Engine, namespace: str, where: Filter, page: Page) -> list[MemoryRecord]:
+    found = engine.backend.select(namespace, where, page)
+    return engine.all_current([record for _, record in found])

@@ -59,13 +59,13 @@ class LinkReader(View):
         near, engine = fields.identifier("id", id), self._engine
         engine.check_open()
         links = engine.backend.journal_reader.links([near], engine.backend.head())
-        records = engine.backend.get([near, *(_far_end(link, near)[1] for link in links)])
+        records = engine.backend.find([near, *(_far_end(link, near)[1] for link in links)])
         if near not in records:
             raise NotFoundError("record", near)
         now, found = engine.clock(), list[Relation]()
         live = {
             record.id: record
-            for record in records.values()
+            for _, record in records.values()
             if record.state == "live" and not record.expired(now)
         }
         for link in links:
@@ -91,20 +91,14 @@ class LinkVerbs(LinkReader, Memories):
         ends, label = check_ends(source, target), check_kind(kind)
         with self._engine.writing() as transaction:
             (_, record), _ = (find_live(transaction, id) for id in ends)
-            new = not transaction.writer.linked(record.id, label, ends[1])
-            if new:
-                transaction.link(record, label, ends[1], holds=True)
-        return new
+            return transaction.link(record, label, ends[1], holds=True)
 
     def unrelate(self, source: str, target: str, kind: str) -> bool:
         """Remove a link, even a hidden link; return whether the link existed."""
         ends, label = check_ends(source, target), check_kind(kind)
         with self._engine.writing() as transaction:
             record = _find_source(transaction, *ends)
-            linked = transaction.writer.linked(record.id, label, ends[1])
-            if linked:
-                transaction.link(record, label, ends[1], holds=False)
-        return linked
+            return transaction.link(record, label, ends[1], holds=False)
 
 
 def undo_link(engine: Engine, entry: LogEntry) -> MemoryRecord:
@@ -115,9 +109,8 @@ def undo_link(engine: Engine, entry: LogEntry) -> MemoryRecord:
     holds = entry.action == "relate"
     with engine.writing() as transaction:
         record = _find_source(transaction, source, target)
-        if transaction.writer.linked(source, kind, target) is not holds:
+        if not transaction.link(record, kind, target, holds=not holds, undoes=entry.seq):
             raise ValidationError(f"entry {entry.seq} cannot be undone: the link changed after it")
-        transaction.link(record, kind, target, holds=not holds, undoes=entry.seq)
     return engine.current(record)
 
 
@@ -138,9 +131,9 @@ def _find_source(transaction: Transaction, source: str, target: str) -> MemoryRe
     """Return the *source* of a link; refuse a link with an unknown or erased end."""
     found = transaction.writer.find([source, target])
     for id in (source, target):
-        if id not in found or found[id][1].state == "erased":
+        if id not in found or found[id].record.state == "erased":
             raise NotFoundError("record", id)
-    return found[source][1]
+    return found[source].record
 
 
 def _far_end(link: Link, near: str) -> tuple[Way, str]:

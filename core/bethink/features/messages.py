@@ -10,6 +10,7 @@ from ..errors import ValidationError
 from ..memory.memories import check_store
 from ..memory.writing import retire
 from ..model import fields
+from ..model.filters import unexpired
 from ..model.namespaces import Subtree, check_namespace, segment, unsegment
 from ..model.port import Page
 from ..model.records import MemoryRecord
@@ -62,9 +63,10 @@ class MessageLog:
         """Forget the last message and return the message; None without messages."""
         engine = self.store._engine
         with engine.writing() as transaction:
-            newest = transaction.writer.newest(self.namespace, transaction.now)
+            present = unexpired(None, transaction.now)
+            newest = transaction.writer.select(self.namespace, present, Page(1, descending=True))
             retire(transaction, newest)
-        return engine.current(newest[0][1]) if newest else None
+        return engine.current(newest[0].record) if newest else None
 
     def clear(self) -> int:
         """Forget all messages; return the number of messages."""

@@ -20,7 +20,7 @@ from ..memory.memories import Memories
 from ..model import fields
 from ..model.filters import All, Compare
 from ..model.namespaces import EVERYWHERE
-from ..model.port import Writer
+from ..model.port import Stored, Writer
 from ..model.records import LOWEST_LIVE, MemoryRecord, State
 from ..model.values import Value
 from .files import is_chunked
@@ -103,7 +103,7 @@ class OutcomeVerbs(Memories):
         """
         name, backend = fields.identifier("id", id), self._engine.backend
         self._engine.check_open()
-        if name not in backend.get([name]):
+        if name not in backend.find([name]):
             raise NotFoundError("record", name)
         return [
             OutcomeEntry(
@@ -113,7 +113,7 @@ class OutcomeVerbs(Memories):
                 entry.changes["outcome"],
                 entry.changes.get("session"),
             )
-            for entry in reversed(backend.log(None, name, None, 0))
+            for entry in reversed(backend.log(id=name))
             if "outcome" in entry.changes and entry.action not in _ALL_FIELD_ACTIONS
         ]
 
@@ -235,13 +235,11 @@ def _drift_all(engine: Engine, transaction: Transaction) -> int:
     transaction.writer.set_setting(_LAST_DRIFT_SETTING, repr(transaction.now))
     earned = Compare(("outcome",), "$ne", 0.0)
     resting = Compare(("updated_at",), "$lte", transaction.now - DRIFT_AFTER_SECONDS)
-    found = transaction.writer.matching(EVERYWHERE, All((earned, resting)), _DRIFTING_STATES)
+    found = transaction.writer.select(EVERYWHERE, All((earned, resting)), states=_DRIFTING_STATES)
     return _drift(engine, transaction, found)
 
 
-def _drift(
-    engine: Engine, transaction: Transaction, found: Iterable[tuple[int, MemoryRecord]]
-) -> int:
+def _drift(engine: Engine, transaction: Transaction, found: Iterable[Stored]) -> int:
     """Reset the outcomes of unused records; an access not yet written is a use, too."""
     imported: float = _read_json_setting(transaction.writer, _LAST_IMPORT_SETTING, -math.inf)
     if abs(transaction.now - imported) < DRIFT_AFTER_SECONDS:

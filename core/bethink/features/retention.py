@@ -10,6 +10,7 @@ from ..memory.writing import retire
 from ..model import fields
 from ..model.filters import Compare, parse
 from ..model.namespaces import EVERYWHERE, Scope, check_scope
+from ..model.port import Stored
 from ..model.records import MemoryRecord, State
 from .duplicates import DuplicateVerbs
 
@@ -50,14 +51,14 @@ class RetentionVerbs(DuplicateVerbs):
         scope = EVERYWHERE if namespace is None else check_scope(namespace)
         with self._engine.writing(closing=forgets_unused, guarded=forgets_unused) as transaction:
             writer, now = transaction.writer, transaction.now
-            going = dict(writer.matching(scope, Compare(("expires_at",), "$lte", now)))
+            going = dict(writer.select(scope, Compare(("expires_at",), "$lte", now)))
             if days is not None:
-                going.update(writer.matching(scope, parse(_unused_since(now - days * DAY))))
+                going.update(writer.select(scope, parse(_unused_since(now - days * DAY))))
             if least is not None:
-                for row, record in writer.matching(scope, None):
+                for row, record in writer.select(scope, None):
                     if _activation(record, now, decay) < least:
                         going[row] = record
-            retire(transaction, list(going.items()), "expire")
+            retire(transaction, map(Stored._make, going.items()), "expire")
         return len(going)
 
     def roll_up(self, *, older_than: float, namespace: Scope = "default") -> list[Consolidated]:
@@ -73,7 +74,7 @@ class RetentionVerbs(DuplicateVerbs):
         engine.flush()
         old = _unused_since(engine.clock() - days * DAY)
         with engine.writing() as transaction:
-            retire(transaction, transaction.writer.matching(scope, parse(old), _SUPERSEDED))
+            retire(transaction, transaction.writer.select(scope, parse(old), states=_SUPERSEDED))
         return self.consolidate(namespace=scope, where=old)
 
 

@@ -10,7 +10,7 @@ from typing import get_args
 
 from ..memory.memories import Memories
 from ..model.namespaces import EVERYWHERE, Scope, check_scope
-from ..model.port import Totals
+from ..model.port import Totals, entry_at
 from ..model.records import Listed, State
 from ..model.values import Value
 
@@ -63,7 +63,7 @@ class StatsVerbs(Memories):
         self._engine.check_open()
         scope, backend, now = check_scope(namespace), self._engine.backend, self._engine.clock()
         head, totals = backend.head(), backend.totals(scope, now)
-        last = backend.journal_reader.entry(head) if head else None
+        last = entry_at(backend, head)
         states = dict.fromkeys((*get_args(State), *get_args(Listed)), 0)
         for (state, *_), count in totals.counts.items():
             states[state] += count

@@ -106,7 +106,7 @@ class _Conversation:
             return None
         first: Mapping[str, Any] = {"author": record.author, "content": record.content}
         if record.updated_at != record.created_at:
-            first = self.store._engine.backend.log(None, record.id, None, 0)[-1].changes
+            first = self.store._engine.backend.log(id=record.id)[-1].changes
         return first.get("author") or "", first.get("content") or ""
 
 

@@ -12,7 +12,7 @@ from ..memory.memories import Memories
 from ..memory.writing import check_key_free, comes_after, successor_of
 from ..model import fields
 from ..model.arrays import Vector
-from ..model.port import EMBEDDED, Backend
+from ..model.port import EMBEDDED, Backend, entry_at
 from ..model.records import LogEntry, MemoryRecord, State, different, embedded_text
 from ..model.replay import SILENT_FIELDS, RecordAt, changed_fields, records_at
 from .files import refuse_gaps
@@ -60,7 +60,7 @@ class UndoVerbs(Memories):
         given = entry.seq if isinstance(entry, LogEntry) else entry
         seq, engine = fields.integer("entry", given, 1), self._engine
         engine.check_open()
-        found = engine.backend.journal_reader.entry(seq)
+        found = entry_at(engine.backend, seq)
         if found is not None and found.action in LINK_ACTIONS:
             return undo_link(engine, found)
         first, *others = _plan_reversals(engine.backend, seq)
@@ -68,7 +68,7 @@ class UndoVerbs(Memories):
         # Embedding takes long, so the transaction begins afterwards. If the text has changed
         # meanwhile, the vector is wrong, and all begins again.
         while True:
-            known = engine.backend.get([id])[id]
+            known = engine.backend.find([id])[id].record
             back = replace(known, **first.back)
             vectors = _former_vectors(engine.backend, first)
             if embedded_text(back) != embedded_text(known):
@@ -89,7 +89,7 @@ class UndoVerbs(Memories):
 
 def _plan_reversals(backend: Backend, seq: int) -> list[_Reversal]:
     """Return the entries to undo: *seq* first, then the supersessions that came with *seq*."""
-    entry = backend.journal_reader.entry(seq)
+    entry = entry_at(backend, seq)
     cut = backend.journal_reader.cut()
     if cut is not None and seq <= cut.seq:
         raise CompactedError(seq - 1, cut.seq, cut.at)
@@ -129,7 +129,7 @@ def _check_last(backend: Backend, step: _Reversal) -> None:
     A later entry that was undone does not count, nor does the entry that undid the later entry.
     """
     undone: set[int] = set()
-    for later in backend.log(None, step.after.id, None, step.seq):  # newest first
+    for later in backend.log(id=step.after.id, since=step.seq):  # newest first
         undoes = later.changes.get("undoes", 0)
         if later.seq in undone:
             continue
@@ -155,7 +155,7 @@ def _find_superseded(
     # first entry about anything else.
     cut = backend.journal_reader.cut()
     first = 0 if cut is None else cut.seq
-    while earlier := backend.journal_reader.entry(seq := seq - 1):
+    while earlier := entry_at(backend, seq := seq - 1):
         if seq <= first or (among is not None and earlier.id not in among):
             break
         old = _record_at(backend, earlier.id, earlier.seq) if earlier.id else None

@@ -82,9 +82,8 @@ class WhyNotVerbs(Memories):
             if engine.embedder is not embedder:
                 question = asked_question(engine, request)
             for _ in range(MAX_ATTEMPTS):
-                record = engine.backend.get([name]).get(name)
-                row = engine.backend.rows_of([name]).get(name)
-                if record is None or row is None:
+                row, record = engine.backend.find([name]).get(name, (0, None))
+                if record is None:
                     return WhyNot(name, "unknown")
                 index = engine.index.open(request.scope)
                 if (hidden := _why_hidden(record, request.scope, question.now)) is not None:

@@ -29,7 +29,16 @@ from ..model.arrays import Matrix, Vector
 from ..model.fields import identifier, integer, number
 from ..model.filters import Filter, sees_accesses
 from ..model.ids import IdFactory
-from ..model.port import DIMENSION_SETTING, EMBEDDED, Backend, Changes, Compacted, Row, Writer
+from ..model.port import (
+    DIMENSION_SETTING,
+    EMBEDDED,
+    Backend,
+    Changes,
+    Compacted,
+    Row,
+    Stored,
+    Writer,
+)
 from ..model.progress import STEP, Tell
 from ..model.records import RECORD_FIELDS, MemoryRecord, Snapshot, State, embedded_text
 
@@ -128,7 +137,7 @@ class Transaction:
             self._note(left)
         self.writer.journal(action, self.now, after, row, left.row, changes)
 
-    def retire(self, found: Sequence[tuple[int, MemoryRecord]], state: State, action: str) -> None:
+    def retire(self, found: Sequence[Stored], state: State, action: str) -> None:
         """Give records, with their rows, a *state* that is not live."""
         for row, record in found:
             self._check_source(record)
@@ -153,13 +162,18 @@ class Transaction:
         *,
         holds: bool,
         undoes: int | None = None,
-    ) -> None:
-        """Link *source* to the record *target*, or remove the link; the records do not change."""
+    ) -> bool:
+        """Link *source* to the record *target*, or remove the link; return whether changed.
+
+        The records do not change.
+        """
         self._check_source(source)
-        self.writer.link(source.id, kind, target, holds=holds)
+        if not self.writer.link(source.id, kind, target, holds=holds):
+            return False
         changes = {"kind": kind, "target": target, **({} if undoes is None else {"undoes": undoes})}
         action = "relate" if holds else "unrelate"
         self.writer.journal(action, self.now, source, None, None, changes)
+        return True
 
     def touch(self, accesses: Mapping[str, tuple[int, float]]) -> None:
         """Write accesses ``{id: (count, time of the last)}``."""

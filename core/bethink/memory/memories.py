@@ -31,7 +31,7 @@ from ..model.filters import Where, constant, parse
 from ..model.forks import fork_lock, watch
 from ..model.ids import IdFactory
 from ..model.namespaces import EVERYWHERE, Scope, check_namespace, check_scope
-from ..model.port import EMBEDDED, Page
+from ..model.port import EMBEDDED, Page, entry_at
 from ..model.progress import Progress, Tell, telling
 from ..model.records import (
     GIVEN_DEFAULTS,
@@ -75,7 +75,8 @@ class View:
             return reading.by_ids(self._engine, [fields.identifier("id", id)])[0]
         place, name = check_namespace(namespace), fields.label("key", key)
         self._engine.check_open()
-        return reading.visible(self._engine, self._engine.backend.by_key(place, name))
+        found = self._engine.backend.by_key(place, name)
+        return None if found is None else reading.visible(self._engine, found.record)
 
     def all(
         self,
@@ -414,7 +415,7 @@ class Memories(View):
     def entry(self, seq: int) -> LogEntry:
         """Return journal entry *seq*; an unknown or compacted entry raises ``NotFoundError``."""
         self._engine.check_open()
-        found = self._engine.backend.journal_reader.entry(fields.integer("seq", seq, 1))
+        found = entry_at(self._engine.backend, fields.integer("seq", seq, 1))
         if found is None:
             raise NotFoundError("journal entry", str(seq))
         return found

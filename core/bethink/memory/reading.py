@@ -128,13 +128,13 @@ RECALL_DEFAULTS: Final[Mapping[str, object]] = recall_request.__kwdefaults__ or 
 def by_ids(engine: Engine, ids: Sequence[str]) -> list[MemoryRecord | None]:
     """Return the record of each id, None if unknown, forgotten, erased or expired."""
     engine.check_open()
-    found = engine.backend.get(ids)
-    return [visible(engine, found.get(id)) for id in ids]
+    found = engine.backend.find(ids)
+    return [visible(engine, found[id].record) if id in found else None for id in ids]
 
 
-def visible(engine: Engine, record: MemoryRecord | None) -> MemoryRecord | None:
+def visible(engine: Engine, record: MemoryRecord) -> MemoryRecord | None:
     """Return *record* with the latest accesses, None if gone by now."""
-    if record is None or record.state in ("forgotten", "erased"):
+    if record.state in ("forgotten", "erased"):
         return None
     if record.expires_at is not None and record.expired(engine.clock()):
         return None
@@ -159,16 +159,18 @@ def listed(
         case "expired":
             found = select(expired(where, now), page)
         case _:
-            found = select(where, page, state)
-    return engine.all_current(found)
+            found = select(where, page, (state,))
+    return engine.all_current([record for _, record in found])
 
 
 def touch(engine: Engine, ids: Sequence[str]) -> None:
     """Count one access of each live, unexpired record now."""
     engine.check_open()
-    found, now = engine.backend.journal_reader.current(ids), engine.clock()
-    live = [each for each in found if each.record.state == "live" and not each.record.expired(now)]
-    touch_rows(engine, [(each.row, each.record) for each in live])
+    found, now = engine.backend.find(ids).values(), engine.clock()
+    touch_rows(
+        engine,
+        [each for each in found if each.record.state == "live" and not each.record.expired(now)],
+    )
 
 
 def recall(engine: Engine, ranking: Ranking, request: Request) -> list[RecallResult]:
@@ -333,5 +335,5 @@ def similar_scopes(backend: Backend, scope: Scope | None) -> list[Scope]:
         if found:
             place = f"{before}/{path}".removeprefix("/")
             similar[place if isinstance(scope, str) and not after else Subtree(place)] = None
-    known = similar and backend.log(1, None, scope, 0)
+    known = similar and backend.log(1, scope=scope)
     return [] if known else list(similar)[:_MAX_SIMILAR]

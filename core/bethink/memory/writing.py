@@ -16,7 +16,7 @@ from ..model.fields import check_held, content
 from ..model.filters import Filter, matches
 from ..model.journal import non_empty_fields
 from ..model.namespaces import EVERYWHERE, Scope, covers
-from ..model.port import EMBEDDED, Writer
+from ..model.port import EMBEDDED, Stored, Writer
 from ..model.progress import Tell
 from ..model.records import (
     LIVE,
@@ -151,7 +151,8 @@ def update(
         raise ValidationError("an update cannot supersede another record; store can")
     named = fields.pop("vectors", {})
     while True:  # until no one else changes the text while it is being embedded
-        known = _live(engine.backend.get([id]).get(id), id)
+        _, known = engine.backend.find([id]).get(id, (0, None))
+        known = _live(known, id)
         after = _after(known, fields, known.updated_at)
         if not _HELD.isdisjoint(fields):
             after = engine.admit(after)
@@ -217,14 +218,14 @@ def select_records(
     scope: Scope | None = None,
     where: Filter | None = None,
     states: Collection[State] = LIVE,
-) -> list[tuple[int, MemoryRecord]]:
+) -> list[Stored]:
     """Return the records that satisfy every given criterion, with rows.
 
     *ids* select records in any state, and must all exist; scope and filter select by *states*.
     """
     everywhere = EVERYWHERE if scope is None else scope
     if ids is None:
-        return writer.matching(everywhere, where, states)
+        return writer.select(everywhere, where, states=states)
     wanted = list(dict.fromkeys(ids))
     found = writer.find(wanted)
     if unknown := [id for id in wanted if id not in found]:
@@ -238,7 +239,7 @@ def select_records(
 
 def retire(
     transaction: Transaction,
-    found: Iterable[tuple[int, MemoryRecord]],
+    found: Iterable[Stored],
     action: str = "forget",
     state: State = "forgotten",
 ) -> int:
@@ -291,7 +292,7 @@ def comes_after(transaction: Transaction, id: str | None, old: str) -> bool:
 
     def successor(id: str) -> str | None:
         found = transaction.writer.find([id]).get(id)
-        return found[1].superseded_by if found else None
+        return found.record.superseded_by if found else None
 
     return leads_to(id, old, successor)
 
@@ -422,22 +423,21 @@ def unexpired(record: MemoryRecord | None, now: float) -> MemoryRecord | None:
 def check_key_free(transaction: Transaction, record: MemoryRecord) -> None:
     """Refuse *record* if a different live record has the key; an expired holder is forgotten."""
     if record.key is not None:
-        row, holder = transaction.writer.by_key(record.namespace, record.key) or (0, record)
-        if holder.id != record.id and holder.expired(transaction.now):
-            retire(transaction, [(row, holder)], "expire")
-        elif holder.id != record.id:
-            raise ValidationError(f"key {record.key!r} is held by record {holder.id!r}")
+        held = transaction.writer.by_key(record.namespace, record.key)
+        if held is None or held.record.id == record.id:
+            return
+        if not held.record.expired(transaction.now):
+            raise ValidationError(f"key {record.key!r} is held by record {held.record.id!r}")
+        retire(transaction, [held], "expire")
 
 
-def find_live(
-    transaction: Transaction, id: str, *, expired: bool = False
-) -> tuple[int, MemoryRecord]:
+def find_live(transaction: Transaction, id: str, *, expired: bool = False) -> Stored:
     """Return the row and the live record with *id*; raise ``NotFoundError`` without a match.
 
     Only with *expired* is an expired record a match.
     """
     row, record = transaction.writer.find([id]).get(id, (0, None))
-    return row, _live(record if expired else unexpired(record, transaction.now), id)
+    return Stored(row, _live(record if expired else unexpired(record, transaction.now), id))
 
 
 def _live(record: MemoryRecord | None, id: str) -> MemoryRecord:

@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import islice
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, TypeVar
 
 from ..model.filters import Filter
 from ..model.namespaces import Scope
@@ -46,6 +46,15 @@ class Row:
     record: MemoryRecord
     vectors: Mapping[str, Vector]
 
+
+class Stored(NamedTuple):
+    """A record, in any state, with its row."""
+
+    row: int
+    record: MemoryRecord
+
+
+T = TypeVar("T")
 
 NO_ROWS: Final[Mapping[int, Row]] = MappingProxyType({})
 
@@ -108,33 +117,62 @@ class Compacted(NamedTuple):
     namespaces: frozenset[str]
 
 
-class Writer(Protocol):
-    """One open write transaction; reads see the transaction's own writes.
+class Page(NamedTuple):
+    """At most *limit* records after the first *offset*, sorted *by* a column.
+
+    The ordinal is the order of insertion. Equal values, and missing values at the lower end, are in
+    order of insertion, too. By ``key`` are sorted only records that all have a key.
+    """
+
+    limit: int | None = None
+    offset: int = 0
+    descending: bool = False
+    by: Literal["ordinal", "row", "key"] | SortField = "ordinal"
+
+    def cut(self, sorted: Iterable[T]) -> list[T]:
+        """Return this page of *sorted* items."""
+        end = None if self.limit is None else self.offset + self.limit
+        return list(islice(sorted, self.offset, end))
+
+
+BY_KEY: Final = Page(by="key")
+LAST_KEY: Final = Page(limit=1, descending=True, by="key")
+
+
+class Reader(Protocol):
+    """The present: of a backend as committed, of a writer with the writes of the transaction."""
+
+    def head(self) -> int:
+        """Return the last journal position; cheap enough to ask before every recall."""
+
+    def setting(self, name: str) -> str | None:
+        """Return a setting, None if not stored."""
+
+    def find(self, ids: Sequence[str]) -> dict[str, Stored]:
+        """Return the existing records among *ids*, in any state, by id, in the order of *ids*."""
+
+    def by_key(self, namespace: str, key: str) -> Stored | None:
+        """Return the live record with *key* in *namespace*."""
+
+    def select(
+        self,
+        scope: Scope,
+        where: Filter | None,
+        page: Page | None = None,
+        states: Collection[State] = LIVE,
+    ) -> list[Stored]:
+        """Return the records in *scope* and *states* that pass *where*, or only a *page*.
+
+        Without a page, the records are in order of insertion. The cost of a range of keys in one
+        namespace depends on the result alone, not on the number of records.
+        """
+
+
+class Writer(Reader, Protocol):
+    """One open write transaction.
 
     Each change of a record is followed by the journal entry, whose code covers the change.
     """
-
-    def head(self) -> int:
-        """Return the last journal position."""
-
-    def find(self, ids: Sequence[str]) -> dict[str, tuple[int, MemoryRecord]]:
-        """Return ``{id: (row, record)}`` of the existing records among *ids*, in any state."""
-
-    def by_key(self, namespace: str, key: str) -> tuple[int, MemoryRecord] | None:
-        """Return the live record with *key*."""
-
-    def key_range(
-        self, namespace: str, low: str, high: str, now: float, *, last: bool = False
-    ) -> list[tuple[int, MemoryRecord]]:
-        """Return the rows and records that ``Backend.span`` would return."""
-
-    def matching(
-        self, scope: Scope, where: Filter | None, states: Collection[State] = LIVE
-    ) -> list[tuple[int, MemoryRecord]]:
-        """Return records in *scope* and *states* that pass *where*, with rows, oldest first."""
-
-    def newest(self, scope: Scope, now: float) -> list[tuple[int, MemoryRecord]]:
-        """Return the last inserted live record unexpired by *now*, with the row, in a list."""
 
     def added(self, namespace: str, since: int) -> list[Row]:
         """Return the live rows of *namespace* made since journal position *since*, ascending.
@@ -153,9 +191,7 @@ class Writer(Protocol):
     ) -> list[Row]:
         """Add records, each with vectors and a journal entry."""
 
-    def retire_all(
-        self, found: Sequence[tuple[int, MemoryRecord]], state: State, at: float, action: str
-    ) -> None:
+    def retire_all(self, found: Sequence[Stored], state: State, at: float, action: str) -> None:
         """Give records, with their rows, a *state* that is not live, each with a journal entry."""
 
     def patch(self, row: int, record: MemoryRecord) -> None:
@@ -187,7 +223,7 @@ class Writer(Protocol):
         Vectors staged for a different embedder, and vectors of rows that are gone, are dropped.
         """
 
-    def unstaged(self, after: int, limit: int) -> list[tuple[int, MemoryRecord]]:
+    def unstaged(self, after: int, limit: int) -> list[Stored]:
         """Return at most *limit* records with a vector and without a staged vector, with rows.
 
         The rows ascend, and begin *after* a row.
@@ -225,11 +261,8 @@ class Writer(Protocol):
         since go, unless a link holds; so do earlier snapshots. ``Backend.scrub`` removes the bytes.
         """
 
-    def linked(self, source: str, kind: str, target: str) -> bool:
-        """Tell whether the link holds."""
-
-    def link(self, source: str, kind: str, target: str, *, holds: bool) -> None:
-        """Create the link from the next journal entry on, or end the link.
+    def link(self, source: str, kind: str, target: str, *, holds: bool) -> bool:
+        """Create the link from the next journal entry on, or end the link; return whether changed.
 
         Erasing either end removes the link from the past and from the journal entries, too.
         """
@@ -252,9 +285,6 @@ class Writer(Protocol):
 
     def snapshot(self, name: str, at: float) -> None:
         """Name the last journal position, at the time *at*; refuse a name in use."""
-
-    def setting(self, name: str) -> str | None:
-        """Return a setting, None if not stored."""
 
     def set_setting(self, name: str, value: str) -> None:
         """Store a setting, such as the embedder's identity."""
@@ -295,25 +325,7 @@ class Totals(NamedTuple):
     keyed: bool
 
 
-class Page(NamedTuple):
-    """At most *limit* records after the first *offset*, sorted *by* a column.
-
-    The ordinal is the order of insertion. Equal values, and missing values at the lower end, are in
-    order of insertion, too.
-    """
-
-    limit: int | None = None
-    offset: int = 0
-    descending: bool = False
-    by: Literal["ordinal", "row"] | SortField = "ordinal"
-
-    def cut(self, records: Iterable[MemoryRecord]) -> list[MemoryRecord]:
-        """Return this page of sorted *records*."""
-        end = None if self.limit is None else self.offset + self.limit
-        return list(islice(records, self.offset, end))
-
-
-class Backend(Protocol):
+class Backend(Reader, Protocol):
     """Where a store's memories live. Safe for threads, processes and forks."""
 
     location: str
@@ -330,34 +342,8 @@ class Backend(Protocol):
     def write(self) -> AbstractContextManager[Writer]:
         """Open the one write transaction: committed at the end, rolled back on any exception."""
 
-    def head(self) -> int:
-        """Return the last committed journal position; cheap enough to ask before every recall."""
-
-    def setting(self, name: str) -> str | None:
-        """Return a setting stored with ``Writer.set_setting``."""
-
-    def get(self, ids: Sequence[str]) -> dict[str, MemoryRecord]:
-        """Return the existing records among *ids*, in any state."""
-
     def by_row(self, rows: Sequence[int]) -> dict[int, MemoryRecord]:
         """Return the records whose current row is among *rows*."""
-
-    def by_key(self, namespace: str, key: str) -> MemoryRecord | None:
-        """Return the live record with *key* in *namespace*."""
-
-    def key_range(
-        self, namespace: str, low: str, high: str, now: float, *, last: bool = False
-    ) -> list[MemoryRecord]:
-        """Return the live records with keys from *low* to before *high*, in order of keys.
-
-        Records expired by *now* are left out; *last* returns the last record only. The cost depends
-        on the result alone, not on the number of records.
-        """
-
-    def select(
-        self, scope: Scope, where: Filter | None, page: Page | None = None, state: State = "live"
-    ) -> list[MemoryRecord]:
-        """Return the records in *scope* and *state* that pass *where*, or only a *page*."""
 
     def values(self, scope: Scope, where: Filter | None, page: Page | None = None) -> list[Any]:
         """Return the values of the live records that ``select`` would return."""
@@ -402,7 +388,7 @@ class Backend(Protocol):
         """Return the dimension of the vectors called *name*, None if there are no vectors."""
 
     def rows_of(self, ids: Sequence[str]) -> dict[str, int]:
-        """Return the current rows of the existing records among *ids*."""
+        """Return the current rows of the existing records among *ids*, without the records."""
 
     def save(self, segments: Iterable[Segment]) -> list[int | None]:
         """Store segments for a faster start.
@@ -423,10 +409,10 @@ class Backend(Protocol):
 
     def log(
         self,
-        limit: int | None,
-        id: str | None,
-        scope: Scope | None,
-        since: int,
+        limit: int | None = None,
+        id: str | None = None,
+        scope: Scope | None = None,
+        since: int = 0,
         skip_damaged: bool = False,
         until: int | None = None,
     ) -> list[LogEntry]:
@@ -545,9 +531,6 @@ class JournalReader(Protocol):
         0 without a match.
         """
 
-    def entry(self, seq: int) -> LogEntry | None:
-        """Return entry number *seq*, None without a match."""
-
     def erased(self, since: int) -> bool:
         """Tell whether anything was erased by an entry after *since*."""
 
@@ -598,3 +581,9 @@ class JournalReader(Protocol):
 
     def full_scan(self) -> AbstractContextManager[FullScan]:
         """Open all current data for reading that may take long."""
+
+
+def entry_at(backend: Backend, seq: int) -> LogEntry | None:
+    """Return journal entry number *seq*, None without a match."""
+    found = backend.log(1, since=seq - 1, until=seq)
+    return found[0] if found else None

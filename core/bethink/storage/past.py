@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cache, partial
@@ -32,13 +32,14 @@ from ..model.port import (
     Page,
     Row,
     Segment,
+    Stored,
     Tally,
     Totals,
     Writer,
     tally,
 )
 from ..model.progress import Tell
-from ..model.records import LogEntry, MemoryRecord, State, embedded_text
+from ..model.records import LIVE, LogEntry, MemoryRecord, State, embedded_text
 from ..model.replay import RecordAt, records_at
 
 Embed = Callable[[Sequence[MemoryRecord]], list[Vector]]
@@ -83,8 +84,9 @@ class PastBackend:
         known = name == EMBEDDED or self.journal_reader.had_vector(name, self._seq)
         return self._present.dimension(name) if known else None
 
-    def get(self, ids: Sequence[str]) -> dict[str, MemoryRecord]:
-        return {each.record.id: each.record for each in self._records_of(ids)}
+    def find(self, ids: Sequence[str]) -> dict[str, Stored]:
+        found = {each.record.id: each for each in self._records_of(ids)}
+        return {id: Stored(found[id].row, found[id].record) for id in ids if id in found}
 
     def rows_of(self, ids: Sequence[str]) -> dict[str, int]:
         return {each.record.id: each.row for each in self._records_of(ids)}
@@ -92,37 +94,34 @@ class PastBackend:
     def by_row(self, rows: Sequence[int]) -> dict[int, MemoryRecord]:
         return {each.row: each.record for each in self._records_in(rows)}
 
-    def by_key(self, namespace: str, key: str) -> MemoryRecord | None:
+    def by_key(self, namespace: str, key: str) -> Stored | None:
         wanted = (namespace, key, "live")
         found = self.journal_reader.key_holders(namespace, key, self._seq)
         for each in records_at(self.journal_reader, found, self._seq):
             if (each.record.namespace, each.record.key, each.record.state) == wanted:
-                return each.record
+                return Stored(each.row, each.record)
         return None
 
-    def key_range(
-        self, namespace: str, low: str, high: str, now: float, *, last: bool = False
-    ) -> list[MemoryRecord]:
-        keyed = ((each.record.key, each.record) for each in self._live(namespace, now))
-        found = sorted((key, record) for key, record in keyed if key and low <= key < high)
-        return [record for _, record in found[-1 if last else 0 :]]
-
     def select(
-        self, scope: Scope, where: Filter | None, page: Page | None = None, state: State = "live"
-    ) -> list[MemoryRecord]:
-        if state != "live":
-            raise ValidationError(f"only the present lists what is {state}")
+        self,
+        scope: Scope,
+        where: Filter | None,
+        page: Page | None = None,
+        states: Collection[State] = LIVE,
+    ) -> list[Stored]:
+        if states != LIVE:
+            raise ValidationError(f"only the present lists what is {' or '.join(states)}")
         if self._present.head() == self._seq:
             present = self._present.select(scope, where, page)
             if self._present.head() == self._seq:  # nothing was written meanwhile
                 return present
-        page = page or Page()
-        found = sorted(self._live(scope), key=_sort_key(page.by), reverse=page.descending)
-        passes = matcher(where)
-        return page.cut(each.record for each in found if passes(each.record))
+        page, passes = page or Page(), matcher(where)
+        found = [each for each in self._live(scope) if passes(each.record)]
+        found.sort(key=_sort_key(page.by), reverse=page.descending)
+        return page.cut(Stored(each.row, each.record) for each in found)
 
     def values(self, scope: Scope, where: Filter | None, page: Page | None = None) -> list[Any]:
-        return [record.value for record in self.select(scope, where, page)]
+        return [each.record.value for each in self.select(scope, where, page)]
 
     def matching(self, scope: Scope, where: Filter) -> Rows:
         passes = matcher(where)
@@ -186,10 +185,10 @@ class PastBackend:
 
     def log(
         self,
-        limit: int | None,
-        id: str | None,
-        scope: Scope | None,
-        since: int,
+        limit: int | None = None,
+        id: str | None = None,
+        scope: Scope | None = None,
+        since: int = 0,
         skip_damaged: bool = False,
         until: int | None = None,
     ) -> list[LogEntry]:

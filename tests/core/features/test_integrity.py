@@ -25,6 +25,7 @@ from bethink.model.replay import record_of, replayed
 from ...stored import alter
 from ..clock import Clock
 from ..inside import engine_of
+from ..samples import records_of
 
 KEY = b"sixteen bytes or more"
 EMBEDDER = HashEmbedder(16)
@@ -472,8 +473,8 @@ def test_a_repair_with_nothing_to_do_writes_nothing(sample: Path) -> None:
 
 def seen(store: MemoryStore) -> str:
     """Return a digest of what can be read of the sample."""
-    records = engine_of(store).backend.get(
-        [entry.id for entry in store.log(limit=None) if entry.id]
+    records = records_of(
+        engine_of(store).backend, [entry.id for entry in store.log(limit=None) if entry.id]
     )
     moments = [store.as_of(when) for when in ("then", 4, 9, 1050.0, 1150.0)]
     found = [

@@ -36,6 +36,7 @@ from bethink.storage.sqlite.connection import Connections
 from bethink.text import terms
 
 from ..inside import engine_of
+from ..samples import records_of
 from ..storage.processes import Child, Say, ask, forks
 from ..storage.replay import assert_journal_is_state, unverified
 
@@ -136,7 +137,7 @@ def lead_a_life(store: MemoryStore, secrets: list[Secret], dice: random.Random) 
 
 def others(store: MemoryStore, erased: set[str]) -> dict[str, MemoryRecord]:
     ids = {entry.id for entry in store.log(limit=None) if entry.id is not None}
-    return engine_of(store).backend.get(list(ids - erased))
+    return records_of(engine_of(store).backend, list(ids - erased))
 
 
 @pytest.mark.slow
@@ -173,7 +174,7 @@ def test_a_tombstone_is_all_that_stays(path: Path) -> None:
         store.store("a dog", id="r2", supersedes="r1")
         assert store.erase("r1") == 1
         tombstone = MemoryRecord("r1", "default", "", 50.0, 50.0, 50.0, state="erased")
-        assert engine_of(store).backend.get(["r1"]) == {"r1": tombstone}
+        assert records_of(engine_of(store).backend, ["r1"]) == {"r1": tombstone}
         assert store.get("r1") is None
         assert record.content == "a cat"
         assert [(entry.action, bool(entry.changes)) for entry in store.log(id="r1")] == [
@@ -508,7 +509,7 @@ def test_a_store_in_memory_erases(store: MemoryStore) -> None:
 def leak(store: MemoryStore, secret: str) -> list[Callable[[], Any]]:
     backend: Backend = engine_of(store).backend
     return [
-        lambda: backend.get([secret]),
+        lambda: records_of(backend, [secret]),
         lambda: backend.log(None, None, None, 0),
         lambda: backend.changes(0, [EVERYWHERE]),
         lambda: backend.load("default"),

@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 from bethink.errors import DimensionError, StoreClosedError, ValidationError
-from bethink.model.filters import matches, parse, unexpired
+from bethink.model.filters import in_key_range, matches, parse, unexpired
 from bethink.model.namespaces import EVERYWHERE, Scope, Subtree
-from bethink.model.port import EMBEDDED, Backend, Page
+from bethink.model.port import BY_KEY, EMBEDDED, LAST_KEY, Backend, Page
 from bethink.model.records import SortField, State
 from bethink.storage import open_backend
 
@@ -31,6 +31,7 @@ from ..samples import (
     move,
     patch,
     record,
+    records_of,
     segment,
     touch,
     vector,
@@ -58,14 +59,15 @@ class BackendContract(ChronicleContract):
 
     def test_a_record_comes_back_as_it_was(self, backend: Backend) -> None:
         (row,) = insert(backend, EVERY_FIELD)
-        assert backend.get(["all"]) == {"all": EVERY_FIELD}
+        assert records_of(backend, ["all"]) == {"all": EVERY_FIELD}
         assert backend.by_row([row.row]) == {row.row: EVERY_FIELD}
         assert backend.rows_of(["all", "none"]) == {"all": row.row}
 
     def test_what_is_unknown_is_absent(self, backend: Backend) -> None:
         insert(backend, record("r1"))
-        assert list(backend.get(["none", "r1"])) == ["r1"]
-        assert (backend.get([]), backend.by_row([99]), backend.vectors([1], "none")) == ({}, {}, {})
+        assert list(backend.find(["none", "r1"])) == ["r1"]
+        assert (backend.find([]), backend.by_row([99])) == ({}, {})
+        assert backend.vectors([1], "none") == {}
         assert backend.by_key("default", "none") is None
 
     def test_every_entry_moves_the_head_by_one(self, backend: Backend) -> None:
@@ -98,7 +100,7 @@ class BackendContract(ChronicleContract):
             writer.set_setting("name", "value")
             assert writer.find(["none", "r1"]) == {"r1": (row.row, record("r1", key="k"))}
             assert writer.by_key("default", "k") == (row.row, record("r1", key="k"))
-            assert writer.matching(EVERYWHERE, None) == [(row.row, record("r1", key="k"))]
+            assert writer.select(EVERYWHERE, None) == [(row.row, record("r1", key="k"))]
             assert (writer.head(), writer.setting("name")) == (1, "value")
 
     def test_a_writer_tells_what_was_added_since(self, backend: Backend) -> None:
@@ -119,7 +121,7 @@ class BackendContract(ChronicleContract):
         insert(backend, record("r1"))
         with pytest.raises(ValidationError, match="'r1' exists"):
             insert(backend, record("r1", content="other"))
-        assert backend.get(["r1"])["r1"].content == "words"
+        assert records_of(backend, ["r1"])["r1"].content == "words"
 
     def test_a_patch_keeps_the_row(self, backend: Backend) -> None:
         (row,) = insert(backend, record("r1"), vectors={EMBEDDED: vector(1, 0)})
@@ -133,7 +135,7 @@ class BackendContract(ChronicleContract):
         moved = move(backend, first.row, record("r1", content="other"))
         assert (moved.row, moved.ordinal) == (3, first.ordinal)
         assert list(backend.by_row([1, 2, 3])) == [2, 3]
-        assert [each.id for each in backend.select("default", None)] == ["r1", "r2"]
+        assert [each.record.id for each in backend.select("default", None)] == ["r1", "r2"]
 
     def test_a_replaced_record_keeps_the_vectors_that_are_not_given(self, backend: Backend) -> None:
         given = {EMBEDDED: vector(1, 0), "mine": vector(1, 2, 3)}
@@ -150,19 +152,19 @@ class BackendContract(ChronicleContract):
         insert(backend, record("r1", last_accessed_at=50.0, access_count=2), record("r2"))
         patch(backend, 2, record("r2", state="forgotten"), "forget")
         assert touch(backend, {"r1": (3, 40.0), "r2": (1, 40.0), "none": (1, 40.0)}) == [1]
-        found = backend.get(["r1", "r2"])
+        found = records_of(backend, ["r1", "r2"])
         assert (found["r1"].access_count, found["r1"].last_accessed_at) == (5, 50.0)
         assert (found["r2"].access_count, found["r2"].last_accessed_at) == (0, None)
         touch(backend, {"r1": (1, 60.0)})
-        assert backend.get(["r1"])["r1"].last_accessed_at == 60.0
+        assert records_of(backend, ["r1"])["r1"].last_accessed_at == 60.0
 
     def test_only_a_live_record_holds_a_key(self, backend: Backend) -> None:
         insert(backend, record("r1", key="k"), record("r2", key="k", namespace="other"))
-        assert backend.by_key("default", "k") == record("r1", key="k")
+        assert backend.by_key("default", "k") == (1, record("r1", key="k"))
         patch(backend, 1, record("r1", key="k", state="superseded"), "supersede")
         assert backend.by_key("default", "k") is None
         insert(backend, record("r3", key="k"))
-        assert backend.by_key("default", "k") == record("r3", key="k")
+        assert backend.by_key("default", "k") == (4, record("r3", key="k"))
 
     def test_a_span_holds_the_keys_from_its_low_end_to_before_its_high_one(
         self, backend: Backend
@@ -173,15 +175,14 @@ class BackendContract(ChronicleContract):
         insert(backend, record("past", key="cc", expires_at=5.0))
         for low, high, found in (("b", "d", ["b", "b0", "c"]), ("d", "\U0010ffff", ["d", "é"]),
                                  ("e", "f", []), ("c", "b", [])):  # fmt: skip
-            in_range = [each.id for each in backend.key_range("default", low, high, 5.0)]
-            last = backend.key_range("default", low, high, 5.0, last=True)
-            assert (in_range, [each.id for each in last]) == (found, found[-1:])
-            rows = backend.rows_of(found)
+            where, rows = in_key_range(low, high, 5.0), backend.rows_of(found)
+            wanted = [(rows[id], record(id, key=id)) for id in found]
             with backend.write() as writer:
-                pairs = [(rows[id], record(id, key=id)) for id in found]
-                assert writer.key_range("default", low, high, 5.0) == pairs
-                assert writer.key_range("default", low, high, 5.0, last=True) == pairs[-1:]
-        assert [each.id for each in backend.key_range("default", "c", "d", 4.0)] == ["c", "past"]
+                for reader in (backend, writer):
+                    assert reader.select("default", where, BY_KEY) == wanted
+                    assert reader.select("default", where, LAST_KEY) == wanted[-1:]
+        earlier = backend.select("default", in_key_range("c", "d", 4.0), BY_KEY)
+        assert [each.record.id for each in earlier] == ["c", "past"]
 
     @pytest.mark.parametrize(
         "scope", [*NAMESPACES, "none", *map(Subtree, (*NAMESPACES, "none")), EVERYWHERE], ids=repr
@@ -195,7 +196,7 @@ class BackendContract(ChronicleContract):
             if scope in (EVERYWHERE, name)
             or (isinstance(scope, Subtree) and f"{name}/".startswith(f"{scope.path}/"))
         ]
-        assert [each.id for each in backend.select(scope, None)] == wanted
+        assert [each.record.id for each in backend.select(scope, None)] == wanted
         assert backend.namespaces(scope) == dict.fromkeys(sorted(wanted), 1)
         assert backend.count(scope, None) == len(wanted)
         assert {each.record.id for each in backend.load(scope).unindexed} == set(wanted)
@@ -217,23 +218,23 @@ class BackendContract(ChronicleContract):
         assert backend.matching("default", passing).tolist() == [row.row for row in wanted]
         assert backend.count("default", passing) == len(wanted)
         found = backend.select("default", passing, Page(2, 1, True))
-        assert [each.id for each in found] == ids[::-1][1:3]
+        assert [each.record.id for each in found] == ids[::-1][1:3]
         with backend.write() as writer:
-            found = [record for _, record in writer.matching("default", passing)]
-        assert [each.id for each in found] == ids
+            found = writer.select("default", passing)
+        assert [each.record.id for each in found] == ids
 
     def test_pages_follow_insertion(self, backend: Backend) -> None:
         insert(backend, *(record(f"r{n}") for n in range(5)))
         asked = ((2, 0, False), (2, 4, False), (None, 3, True), (0, 0, True))
         pages = [backend.select("default", None, Page(*each)) for each in asked]
-        ids = [[each.id for each in page] for page in pages]
+        ids = [[each.record.id for each in page] for page in pages]
         assert ids == [["r0", "r1"], ["r4"], ["r1", "r0"], []]
 
     def test_records_can_be_listed_by_their_rows(self, backend: Backend) -> None:
         insert(backend, *(record(f"r{n}") for n in range(4)))
         move(backend, 2, record("r1", content="other"))
         found = backend.select("default", None, Page(3, 0, True, "row"))
-        assert [each.id for each in found] == ["r1", "r3", "r2"]
+        assert [each.record.id for each in found] == ["r1", "r3", "r2"]
 
     @pytest.mark.parametrize("by", get_args(SortField))
     @pytest.mark.parametrize("where", [None, {"metadata.kind": "a"}], ids=["all", "inexact"])
@@ -246,9 +247,9 @@ class BackendContract(ChronicleContract):
         insert(backend, *(record(f"r{n}", **each) for n, each in enumerate(given)))
         page = Page(4, 0, True, by)
         found = backend.select("default", parse(where), page)
-        assert [each.id for each in found] == ["r4", "r1", "r3", "r0"]
+        assert [each.record.id for each in found] == ["r4", "r1", "r3", "r0"]
         found = backend.select("default", parse(where), page._replace(offset=3))
-        assert [each.id for each in found] == ["r0", "r2"]
+        assert [each.record.id for each in found] == ["r0", "r2"]
 
     def test_changes_tell_what_happened_since(self, backend: Backend) -> None:
         insert(backend, record("r1"), record("r2"), record("r3"))
@@ -305,7 +306,7 @@ class BackendContract(ChronicleContract):
         assert (backend.dimension("mine"), backend.dimension("other")) == (3, None)
         with pytest.raises(DimensionError, match="expected 3"):
             insert(backend, record("r2"), vectors={"mine": vector(1, 2)})
-        assert backend.get(["r2"]) == {}
+        assert records_of(backend, ["r2"]) == {}
 
     def test_a_dimension_that_no_live_record_has_can_change(self, backend: Backend) -> None:
         insert(backend, record("r1"), vectors={"mine": vector(1, 2, 3)})
@@ -403,7 +404,7 @@ class BackendContract(ChronicleContract):
         for now, left in ((None, "r1 r2 r3 r4"), (4.9, "r1 r2 r3 r4"), (5.0, "r2 r3"), (9.0, "r3")):
             where = None if now is None else unexpired(None, now)
             found = backend.select(EVERYWHERE, where, Page(4))
-            assert [each.id for each in found] == left.split()
+            assert [each.record.id for each in found] == left.split()
             assert backend.count(EVERYWHERE, None, now) == len(found)
             for name, count in backend.namespaces(EVERYWHERE, now).items():
                 assert count == backend.count(name, None, now) > 0
@@ -420,7 +421,7 @@ class BackendContract(ChronicleContract):
         backend.save([segment([kept, first], 4), segment([second], 4)])
         tombstone = record("r1", "", namespace="b", state="erased")
         assert erase(backend, second.row, tombstone) == {"default", "b"}
-        assert backend.get(["kept", "r1"]) == {"kept": kept.record, "r1": tombstone}
+        assert records_of(backend, ["kept", "r1"]) == {"kept": kept.record, "r1": tombstone}
         assert backend.vectors([first.row, second.row], "mine") == {}
         assert [entry.changes for entry in backend.log(None, "r1", None, 0)] == [
             {"left": "r1"},
@@ -464,8 +465,8 @@ class BackendContract(ChronicleContract):
         states: tuple[State, ...] = ("live", "archived", "forgotten", "erased")
         insert(backend, *(record(state, state=state) for state in states))
         with backend.write() as writer:
-            living = writer.matching(EVERYWHERE, None)
-            others = writer.matching("default", None, states[1:3])
+            living = writer.select(EVERYWHERE, None)
+            others = writer.select("default", None, states=states[1:3])
         assert [each.id for _, each in living] == ["live"]
         assert [each.id for _, each in others] == ["archived", "forgotten"]
 
@@ -495,7 +496,7 @@ class BackendContract(ChronicleContract):
         for _ in range(2):
             backend.sleep()
             backend.resume(in_child=in_child)
-        assert list(backend.get(["r1"])) == ["r1"]
+        assert list(records_of(backend, ["r1"])) == ["r1"]
         assert insert(backend, record("r2"))[0].row == 2
         backend.sleep()
         backend.resume(in_child=in_child)
@@ -508,7 +509,7 @@ class BackendContract(ChronicleContract):
         backend.close()
         for call in (
             backend.head,
-            lambda: backend.get(["r1"]),
+            lambda: records_of(backend, ["r1"]),
             lambda: backend.load("default"),
             lambda: backend.save([]),
             lambda: insert(backend, record("r1")),
@@ -551,7 +552,7 @@ class DurableContract(BackendContract):
         told = backend.log(None, None, None, 0)
         backend.close()
         again = self.open(backend.location)
-        assert again.get(["all", "r1"]) == {"all": EVERY_FIELD, "r1": record("r1")}
+        assert records_of(again, ["all", "r1"]) == {"all": EVERY_FIELD, "r1": record("r1")}
         assert (again.head(), again.setting("name"), again.dimension("mine")) == (2, "value", 2)
         assert again.load("default").segments[0].data == b"saved"
         assert again.log(None, None, None, 0) == told
@@ -569,7 +570,11 @@ class DurableContract(BackendContract):
         with backend.write() as writer:
             row = writer.insert(record("r1"), {})
             writer.journal("store", 1.0, record("r1"), None, row.row, {})
-            assert (other.head(), other.get(["r1"]), other.load("default").unindexed) == (0, {}, ())
+            assert (other.head(), other.find(["r1"]), other.load("default").unindexed) == (
+                0,
+                {},
+                (),
+            )
         assert other.head() == 1
 
     def test_rows_of_two_writers_never_collide(self, backend: Backend, other: Backend) -> None:

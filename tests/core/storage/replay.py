@@ -13,6 +13,7 @@ from bethink.model.journal import START, chain_hash, digest
 from bethink.storage.sql.journal_reader import to_log_entry
 
 from ..inside import engine_of
+from ..samples import records_of
 
 COLUMNS = "seq, at, action, id, namespace, was, row, digest, link, salt, changes"
 
@@ -53,7 +54,7 @@ def replayed(entries: Iterable[LogEntry]) -> dict[str, MemoryRecord]:
 def table(store: MemoryStore) -> dict[str, MemoryRecord]:
     """Return all records as they are stored, in any state."""
     ids = [entry.id for entry in store.log(limit=None) if entry.id is not None]
-    return engine_of(store).backend.get(ids)
+    return records_of(engine_of(store).backend, ids)
 
 
 def assert_journal_is_state(store: MemoryStore) -> None:

@@ -17,7 +17,7 @@ from bethink.model.journal import non_empty_fields
 from bethink.model.port import EMBEDDED, Backend
 from bethink.storage import open_backend
 
-from ..samples import EVERY_FIELD, insert, move, patch, record, vector
+from ..samples import EVERY_FIELD, insert, move, patch, record, records_of, vector
 
 
 @pytest.fixture(params=[None, b"a key of some bytes"], ids=["plain", "keyed"])
@@ -61,7 +61,7 @@ def test_of_many_none_is_inserted_if_one_exists_already(backend: Backend) -> Non
 
     with pytest.raises(ValidationError, match="'r1' exists already"):
         insert_all()
-    assert list(backend.get(["r1", "r2", "r3"])) == ["r1"]
+    assert list(records_of(backend, ["r1", "r2", "r3"])) == ["r1"]
 
 
 def test_many_are_retired_with_their_entries(backend: Backend) -> None:
@@ -70,10 +70,10 @@ def test_many_are_retired_with_their_entries(backend: Backend) -> None:
         found = writer.find(["r1", "r2", EVERY_FIELD.id])
         writer.retire_all(list(found.values()), "archived", 0.5, "archive")  # earlier, too
         assert writer.head() == 7
-    assert backend.get([*found]) == {
+    assert records_of(backend, [*found]) == {
         id: replace(each, state="archived", updated_at=0.5) for id, (_, each) in found.items()
     }
-    assert [each.id for each in backend.select("default", None)] == ["r3"]
+    assert [each.record.id for each in backend.select("default", None)] == ["r3"]
     entries = backend.log(3, None, None, 0)[::-1]
     assert [(each.action, each.at, each.id, each.changes) for each in entries] == [
         ("archive", 0.5, id, {"state": "archived"}) for id in found

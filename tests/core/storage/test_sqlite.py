@@ -203,8 +203,8 @@ def test_a_reader_does_not_wait_for_a_writer(path: Path, monkeypatch: pytest.Mon
         insert(writing, record("r1"))
         with writing.write() as writer:
             writer.insert(record("r2"), {})
-            assert list(reading.get(["r1", "r2"])) == ["r1"]
-            assert list(writing.get(["r1", "r2"])) == ["r1"]
+            assert list(reading.find(["r1", "r2"])) == ["r1"]
+            assert list(writing.find(["r1", "r2"])) == ["r1"]
 
 
 def test_a_store_knows_its_file_where_the_process_has_gone(

@@ -107,7 +107,7 @@ def consolidate(
     """Merge near-duplicates, of a cosine of at least *least*; return the groups as inserted."""
     engine.flush_for(where)
     found = engine.backend.select(scope, unexpired(where, engine.clock()))
-    lone = [record for record in found if record.thread is None and record.content]
+    lone = [record for _, record in found if record.thread is None and record.content]
     groups = _groups(engine, [parse_record(record) for record in lone], least, tell)
     if not groups:
         return []

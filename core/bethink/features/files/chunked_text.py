@@ -12,14 +12,14 @@ from typing import Any, Final
 
 from ...errors import HoleError, PathTakenError, ValidationError
 from ...memory.engine import Engine, Transaction
-from ...memory.writing import add, build_record, retire, revise, unexpired
+from ...memory.writing import add, build_record, retire, revise
+from ...model.filters import in_key_range
 from ...model.namespaces import below
-from ...model.port import EMBEDDED
+from ...model.port import BY_KEY, EMBEDDED, LAST_KEY, Page, Stored
 from ...model.records import MemoryRecord, checked_fields
 from .chunks import (
     CHUNK_PREFIX,
     MAX_PATH_CHARACTERS,
-    Found,
     chunk_key,
     chunk_key_range,
     chunk_text,
@@ -94,18 +94,19 @@ class ChunkedTexts:
         """Return whether any chunk of a text at *path* exists."""
         self._engine.check_open()
         backend, now = self._engine.backend, self._engine.clock()
-        if unexpired(backend.by_key(self._namespace, path), now) is not None:
+        first = backend.by_key(self._namespace, path)
+        if first is not None and not first.record.expired(now):
             return True
-        return bool(backend.key_range(self._namespace, *chunk_key_range(path), now, last=True))
+        return bool(self._select(*chunk_key_range(path), now, LAST_KEY))
 
     def sizes(self, folder: str) -> dict[str, int]:
         """Return the size in bytes of each text below *folder*, up to the end of the last chunk."""
         self._engine.check_open()
-        namespace, span, now = self._namespace, self._engine.backend.key_range, self._engine.clock()
-        ends = {path_of(each): end_byte(each) for each in span(namespace, *below(folder), now)}
+        now = self._engine.clock()
+        ends = {path_of(each): end_byte(each) for each in self._select(*below(folder), now)}
         # From the last key backwards, one step a text: only the last chunk of each text is read.
         low, high = below(f"{CHUNK_PREFIX}{folder}")
-        while last := span(namespace, low, high, now, last=True):
+        while last := self._select(low, high, now, LAST_KEY):
             path, high = path_of(last[0]), str(last[0].key)
             if path != high:
                 high = chunk_key(path, 0)
@@ -116,8 +117,7 @@ class ChunkedTexts:
     def is_folder(self, path: str) -> bool:
         """Return whether any text lies below *path*."""
         self._engine.check_open()
-        backend, now = self._engine.backend, self._engine.clock()
-        last = backend.key_range(self._namespace, *below(path), now, last=True)
+        last = self._select(*below(path), self._engine.clock(), LAST_KEY)
         return bool(last or self.sizes(path))
 
     def append(self, path: str, text: str) -> int:
@@ -212,20 +212,29 @@ class ChunkedTexts:
 
     def _find_chunks(self, path: str, start: int, end: int | None = None) -> list[MemoryRecord]:
         """Return the chunks for ``read``; the last chunk alone if the first chunk is missing."""
-        backend, namespace = self._engine.backend, self._namespace
         low, high = chunk_key_range(path, max(0, start - _MAX_CHUNK_BYTES), end)
         while True:  # until the first chunk is equal before and after: one moment for all chunks
-            now, row = self._engine.clock(), None
-            first = unexpired(backend.by_key(namespace, path), now)
+            now = self._engine.clock()
+            row, first = self._find_first(path, now)
             if first is None:
-                found = backend.key_range(namespace, *chunk_key_range(path), now, last=True)
+                found = self._select(*chunk_key_range(path), now, LAST_KEY)
             else:
-                row = backend.rows_of([first.id])  # a rewritten text may return to equal words
-                found = [first, *backend.key_range(namespace, low, high, now)]
-            again = unexpired(backend.by_key(namespace, path), now)
-            unchanged = _identity(again) == _identity(first)
-            if unchanged and (first is None or backend.rows_of([first.id]) == row):
+                found = [first, *self._select(low, high, now)]
+            again, same = self._find_first(path, now)
+            # A rewritten text may return to equal words, in a new row.
+            if again == row and _identity(same) == _identity(first):
                 return found
+
+    def _find_first(self, path: str, now: float) -> tuple[int, MemoryRecord | None]:
+        """Return the first chunk with the row, 0 and None without an unexpired chunk."""
+        found = self._engine.backend.by_key(self._namespace, path)
+        return (0, None) if found is None or found.record.expired(now) else found
+
+    def _select(self, low: str, high: str, now: float, page: Page = BY_KEY) -> list[MemoryRecord]:
+        """Return the chunks with keys from *low* to before *high*, in order of keys."""
+        where = in_key_range(low, high, now)
+        found = self._engine.backend.select(self._namespace, where, page)
+        return [record for _, record in found]
 
 
 def _text_fields(text: str) -> dict[str, Any]:
@@ -240,22 +249,22 @@ def _identity(record: MemoryRecord | None) -> tuple[object, ...]:
     return record.id, record.key, record.content, record.value, record.author
 
 
-def _find_tree(transaction: Transaction, namespace: str, path: str) -> list[Found]:
+def _find_tree(transaction: Transaction, namespace: str, path: str) -> list[Stored]:
     """Return the records of the text at *path* and of all texts below, first chunks first."""
     first = find_first_chunk(transaction, namespace, path)
     return first + _find_below(transaction, namespace, path)
 
 
-def _find_below(transaction: Transaction, namespace: str, path: str) -> list[Found]:
+def _find_below(transaction: Transaction, namespace: str, path: str) -> list[Stored]:
     """Return all first chunks below *path*, then all later chunks at *path* and below."""
     first_chunks, later_chunks = (
-        transaction.writer.key_range(namespace, *below(top), transaction.now)
+        transaction.writer.select(namespace, in_key_range(*below(top), transaction.now), BY_KEY)
         for top in (path, f"{CHUNK_PREFIX}{path}")
     )
     return first_chunks + later_chunks
 
 
-def _count_texts(found: Iterable[Found]) -> int:
+def _count_texts(found: Iterable[Stored]) -> int:
     return len({path_of(record) for _, record in found})
 
 

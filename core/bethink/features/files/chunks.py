@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Final, TypeAlias
+from typing import Final
 
 from ...errors import HoleError, ValidationError
 from ...memory.engine import Transaction
 from ...model import fields
+from ...model.filters import in_key_range
+from ...model.port import BY_KEY, LAST_KEY, Stored
 from ...model.records import MemoryRecord
 from .paths import ROOT
 
 CHUNK_PREFIX: Final = "+"  # no path begins with "+"
 _CHUNK_KEY: Final = re.compile(r"\+(.*)//[0-9a-f]{12}", re.DOTALL)
-Found: TypeAlias = tuple[int, MemoryRecord]
 
 
 def chunk_key(path: str, begin: int) -> str:
@@ -67,17 +68,17 @@ def is_chunked(transaction: Transaction, record: MemoryRecord) -> bool:
     return bool(_find_later_chunks(transaction, record.namespace, record.key, last=True))
 
 
-def find_first_chunk(transaction: Transaction, namespace: str, path: str) -> list[Found]:
+def find_first_chunk(transaction: Transaction, namespace: str, path: str) -> list[Stored]:
     """Return the first chunk of a text with the row; an empty list without a text."""
     holder = transaction.writer.by_key(namespace, path)
-    return [holder] if holder and not holder[1].expired(transaction.now) else []
+    return [holder] if holder and not holder.record.expired(transaction.now) else []
 
 
-def records_by_key(transaction: Transaction, namespace: str, path: str) -> dict[str, Found]:
+def records_by_key(transaction: Transaction, namespace: str, path: str) -> dict[str, Stored]:
     """Return the rows and records of all chunks of a text by key, in order, gaps or not."""
     first = find_first_chunk(transaction, namespace, path)
     found = first + _find_later_chunks(transaction, namespace, path)
-    return {str(record.key): (row, record) for row, record in found}
+    return {str(each.record.key): each for each in found}
 
 
 def text_length(transaction: Transaction, namespace: str, path: str) -> int | None:
@@ -124,7 +125,6 @@ def _path(key: str) -> str:
 
 def _find_later_chunks(
     transaction: Transaction, namespace: str, path: str, *, last: bool = False
-) -> list[Found]:
-    return transaction.writer.key_range(
-        namespace, *chunk_key_range(path), transaction.now, last=last
-    )
+) -> list[Stored]:
+    where = in_key_range(*chunk_key_range(path), transaction.now)
+    return transaction.writer.select(namespace, where, LAST_KEY if last else BY_KEY)

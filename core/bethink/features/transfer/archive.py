@@ -18,7 +18,7 @@ from ...errors import NotFoundError, StorageError, ValidationError
 from ...memory.engine import Engine
 from ...memory.writing import retire
 from ...model.namespaces import Scope
-from ...model.port import Backend, Page
+from ...model.port import Backend, Page, Stored
 from ...model.progress import Tell
 from ...model.records import MemoryRecord, State
 from ...model.values import Value
@@ -48,7 +48,7 @@ def check_source(engine: Engine, scope: Scope) -> None:
     if engine.backend.read_only:
         raise StorageError(engine.backend.location, "it is read only, so nothing can be moved")
     one = Page(limit=1)
-    if not any(engine.backend.select(scope, None, one, state) for state in _MOVED):
+    if not any(engine.backend.select(scope, None, one, (state,)) for state in _MOVED):
         raise NotFoundError("memory in the namespace", str(scope))
 
 
@@ -63,7 +63,7 @@ def archive(engine: Engine, other: Engine, scope: Scope, tell: Tell | None) -> A
         check_source(engine, scope)
         copies = copy_records(engine, other, scope, tell)
     with engine.writing(closing=True) as transaction:
-        found = transaction.writer.matching(scope, None, _MOVED)
+        found = transaction.writer.select(scope, None, states=_MOVED)
         same = list(compress(found, _compared(found, other.backend)))
         changed = len(found) - len(same)
         if changed and not is_new:
@@ -82,14 +82,14 @@ def copy_records(engine: Engine, other: Engine, scope: Scope, tell: Tell | None)
     return copies
 
 
-def _compared(found: list[tuple[int, MemoryRecord]], backend: Backend) -> Iterator[bool]:
+def _compared(found: list[Stored], backend: Backend) -> Iterator[bool]:
     """Yield for each record whether *backend* holds the record, accesses aside."""
     for start in range(0, len(found), _BATCH_RECORDS):
         batch = [record for _, record in found[start : start + _BATCH_RECORDS]]
-        copies = backend.get([record.id for record in batch])
+        copies = backend.find([record.id for record in batch])
         for record in batch:
             copy = copies.get(record.id)
-            yield copy is not None and _still(copy) == _still(record)
+            yield copy is not None and _still(copy.record) == _still(record)
 
 
 def _still(record: MemoryRecord) -> MemoryRecord:

@@ -121,8 +121,8 @@ def foreign_record(
 
 def _undated(store: Memories, id: object) -> float:
     """Return the time of a record without any: now, or the time when the record came here."""
-    found = store._engine.backend.get([checks.identifier("id", id)])
-    return next((record.created_at for record in found.values()), store._engine.clock())
+    found = store._engine.backend.find([checks.identifier("id", id)])
+    return next((record.created_at for _, record in found.values()), store._engine.clock())
 
 
 def _known_fields(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -189,11 +189,11 @@ def _checked(store: Memories, record: MemoryRecord) -> MemoryRecord:
 
 def _vectors(engine: Engine, records: Sequence[MemoryRecord]) -> dict[str, Vector]:
     """Return a vector for each record whose text the store does not have, by id."""
-    known = engine.backend.get([record.id for record in records])
+    known = engine.backend.find([record.id for record in records])
     new = [
         record
         for record in records
-        if record.id not in known or embedded_text(known[record.id]) != embedded_text(record)
+        if record.id not in known or embedded_text(known[record.id].record) != embedded_text(record)
     ]
     ids = [record.id for record in new]
     return dict(zip(ids, engine.embed(new), strict=True))
@@ -300,11 +300,9 @@ class _Import:
         self._transaction.change(row, before, after, vectors, action, changes)
 
     def _link(self, link: ForeignLink) -> None:
-        writer = self._transaction.writer
-        found = writer.find([link.source, link.target])
-        standing = len(found) == 2 and all(each.state != "erased" for _, each in found.values())
-        if standing and not writer.linked(*link[:3]):
-            source = found[link.source][1]
+        found = self._transaction.writer.find([link.source, link.target])
+        if len(found) == 2 and all(record.state != "erased" for _, record in found.values()):
+            source = found[link.source].record
             self._transaction.link(source, link.kind, link.target, holds=True)
 
     def _snapshot(self, name: str) -> None:

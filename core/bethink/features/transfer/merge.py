@@ -149,7 +149,7 @@ def merge(
         ]
     # The search for near-duplicates takes long, so all that can be found before is found before
     # the transaction.
-    known = engine.backend.get([row.record.id for row in rows])
+    known = engine.backend.find([row.record.id for row in rows])
     new = [row for row in rows if row.record.state == "live" and row.record.id not in known]
     absent = np.zeros(engine.dimension(), np.float32)
     vectors = [row.vectors.get(EMBEDDED, absent) for row in new]
@@ -204,7 +204,7 @@ class _Merge:
             if found is None:
                 self._counts["added"] += 1
                 self._add(row)
-            elif found[1].state == "erased":
+            elif found.record.state == "erased":
                 self._counts["erased"] += 1
             else:
                 self._counts["same"] += 1
@@ -218,7 +218,7 @@ class _Merge:
         """Return the id of *record* here: the foreign id, unless a different text has the id."""
         id = self._originals.get(record.id, record.id)
         while found := self._writer.find([id]).get(id):
-            if found[1].state == "erased" or _text_fields(found[1]) == _text_fields(record):
+            if found.record.state == "erased" or _text_fields(found.record) == _text_fields(record):
                 break
             self._originals[_derived_id(id, found[1])] = id
             id = _derived_id(id, record)
@@ -324,11 +324,11 @@ class _Merge:
     def _link(self, link: Link) -> None:
         """Create a link of the second store between the records here."""
         source, target = self._ids.get(link.source), self._ids.get(link.target)
-        if source is None or target is None or self._writer.linked(source, link.kind, target):
+        if source is None or target is None:
             return
         found = self._writer.find([source, target])
-        if source != target and not any(found[end][1].state == "erased" for end in found):
-            self._transaction.link(found[source][1], link.kind, target, holds=True)
+        if source != target and not any(found[end].record.state == "erased" for end in found):
+            self._transaction.link(found[source].record, link.kind, target, holds=True)
 
 
 def _text_fields(record: MemoryRecord) -> tuple[object, ...]:

@@ -7,24 +7,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 from ...memory.engine import Transaction
 from ...model.journal import BASE
-from ...model.port import Backend
+from ...model.port import Backend, Stored
 from ...model.records import MemoryRecord
 from ..duplicates import are_interchangeable
 from ..files import path_of, records_by_key, start_byte
 from ..statements import parse_record
 
-_Found: TypeAlias = tuple[int, MemoryRecord]
 _TEXT_FIELDS: Final = frozenset(("content", "value"))
 _MAX_ENTRIES: Final = 64  # journal entries of a record; beyond, the occurrence counts
 
 
 def last_changed_at(backend: Backend, record: MemoryRecord) -> float:
     """Return the time of the last change of *record*'s text or value, or of the occurrence."""
-    for entry in backend.log(_MAX_ENTRIES, record.id, None, 0):  # newest first
+    for entry in backend.log(_MAX_ENTRIES, record.id):  # newest first
         if entry.action == "store":
             break
         if entry.action == BASE:  # the time of a change before the cut is known no better
@@ -44,8 +43,8 @@ class KeyConflict(NamedTuple):
 
     winner: MemoryRecord
     outdated: Sequence[MemoryRecord] = ()
-    superseded: Sequence[_Found] = ()
-    revived: Sequence[_Found] = ()
+    superseded: Sequence[Stored] = ()
+    revived: Sequence[Stored] = ()
 
 
 def key_conflicts(

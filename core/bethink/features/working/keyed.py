@@ -48,7 +48,7 @@ class KeyedMemory(AtomicMemory):
         where = unexpired(parse(HAS_KEY), engine.clock())
         page = Page(most, descending=True, by="row")
         newest = engine.backend.select(self.namespace, where, page)
-        return tuple(map(item_of, reversed(newest)))
+        return tuple(item_of(record) for _, record in reversed(newest))
 
     def forget(self, key: str) -> bool:
         """Forget *key*; return whether the key existed."""

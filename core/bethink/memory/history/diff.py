@@ -107,7 +107,7 @@ def audit(
         holders = backend.journal_reader.key_holders(namespace, key, seq, asked)
         found: list[Version] = []
         for current in holders:
-            entries = backend.log(None, current.record.id, None, 0)[::-1]
+            entries = backend.log(id=current.record.id)[::-1]
             known = (entry for entry in entries if entry.seq <= seq)
             found += _versions(known, (namespace, key, "live"))
         found.sort(key=lambda version: version.seq)

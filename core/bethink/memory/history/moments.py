@@ -8,6 +8,7 @@ from typing import Final, TypeAlias
 from ...errors import CompactedError, NotFoundError, ValidationError
 from ...index import PastIndex
 from ...model import fields
+from ...model.port import entry_at
 from ...model.records import LogEntry, Snapshot
 from ...model.replay import Moment
 from ...storage import PastBackend
@@ -77,7 +78,7 @@ class Moments:
             cut = backend.journal_reader.cut()
             if cut is not None and cut.seq == when:
                 return Moment(when, cut.at)
-            entry = backend.journal_reader.entry(when)
+            entry = entry_at(backend, when)
             return Moment(when, 0.0 if entry is None else entry.at)
         elif not isinstance(when, float | datetime):
             raise ValidationError(
@@ -97,7 +98,7 @@ class Moments:
         if not 1 <= time <= backend.head() or not time.is_integer():
             return False
         cut = backend.journal_reader.cut()
-        first = cut or backend.journal_reader.entry(1)
+        first = cut or entry_at(backend, 1)
         return first is not None and time < first.at
 
     def engine(self, moment: Moment) -> Engine:

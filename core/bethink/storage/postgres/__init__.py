@@ -87,8 +87,8 @@ class PostgresBackend(SQLBackend):
         value = found[2] if found else ""
         if table == "snapshots":
             return f"a snapshot {value!r} exists already"
-        record = self.get([value]).get(value)
-        return known_id(value, "live" if record is None else record.state)
+        held = self.find([value]).get(value)
+        return known_id(value, "live" if held is None else held.record.state)
 
     def _file_facts(self, connection: Connection) -> tuple[int, int, int]:
         sizes = " + ".join(f"pg_total_relation_size('{{}}.{table}')" for table in TABLES)

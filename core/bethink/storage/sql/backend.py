@@ -26,19 +26,18 @@ from ...model.port import (
     Totals,
     tally,
 )
-from ...model.records import LIVE, LogEntry, MemoryRecord, State
+from ...model.records import LIVE, LogEntry, MemoryRecord
 from .authenticator import Authenticator
 from .connection import Connection, Connections
 from .cut import read_cut
 from .erasing import ENTRIES_OF, former_namespaces
 from .journal_reader import SQLJournalReader, to_log_entry
 from .loading import load, names_in, save
+from .reader import SQLReader, limits, order_sql
 from .rows import (
-    HOLDS_KEY,
     LISTED,
     Listed,
     from_json,
-    key_range_sql,
     read_head,
     read_number,
     read_setting,
@@ -47,7 +46,6 @@ from .rows import (
     to_part,
     to_vector,
 )
-from .where import Condition, selection
 from .writer import SQLWriter
 
 T = TypeVar("T")
@@ -57,18 +55,15 @@ _EXPIRED = f"INDEXED BY records_expiring {_LIVE} AND expires_at IS NOT NULL AND 
 _MAX_COUNTED_SCOPES = 256  # the last counts of so many scopes are kept in memory
 
 _LAST_SEQ: Final = 2**63 - 1
-_SPARE_RECORDS: Final = 32
-"""Read beyond twice a page, where SQL knows a filter only in part."""
 
 
-class SQLBackend:
+class SQLBackend(SQLReader):
     """A backend over *connections*, but for opening, inspection, erasing and backup.
 
     The methods are documented in ``Backend``.
     """
 
     saves_at_once = False
-    _selection = staticmethod(selection)
     _SPELLED_ROWS: ClassVar[int] = 128
     """So many rows are spelled in a statement; more are listed."""
 
@@ -86,6 +81,9 @@ class SQLBackend:
     def write(self) -> AbstractContextManager[SQLWriter]:
         """Open the write transaction."""
 
+    def _rows(self, sql: str, *parameters: object) -> list[Any]:
+        return self._connections.rows(sql, *parameters)
+
     def head(self) -> int:
         with self._connections.reading() as connection:
             return read_head(connection)
@@ -98,67 +96,22 @@ class SQLBackend:
         with self._connections.reading() as connection:
             return read_number(connection, f"dimension:{name}")
 
-    def get(self, ids: Sequence[str]) -> dict[str, MemoryRecord]:
-        found = self._records(f"id IN {LISTED}", Listed(ids))
-        return {record.id: record for record in found}
-
     def by_row(self, rows: Sequence[int]) -> dict[int, MemoryRecord]:
         given, parameters = self._list_sql(rows)
-        found = self._connections.rows(
+        found = self._rows(
             f"SELECT row, {self._auth.columns} FROM records WHERE row IN {given}", *parameters
         )
         to_record = self._auth.to_record
         return {row: to_record(values) for row, *values in found}
 
-    def by_key(self, namespace: str, key: str) -> MemoryRecord | None:
-        found = self._records(HOLDS_KEY, namespace, key)
-        return found[0] if found else None
-
-    def key_range(
-        self, namespace: str, low: str, high: str, now: float, *, last: bool = False
-    ) -> list[MemoryRecord]:
-        return self._records(key_range_sql(last=last), namespace, low, high, now)
-
-    def select(
-        self, scope: Scope, where: Filter | None, page: Page | None = None, state: State = "live"
-    ) -> list[MemoryRecord]:
-        page = page or Page()
-        condition = self._selection(scope, where, (state,))
-        if condition.exact:
-            return self._page(condition, page)
-        passes, end = matcher(where), None if page.limit is None else page.offset + page.limit
-        asked = None if end is None else 2 * end + _SPARE_RECORDS
-        while True:  # until enough of the records pass the whole filter
-            found = self._page(condition, page._replace(limit=asked, offset=0))
-            passing = list(filter(passes, found))
-            if end is None or asked is None or len(found) < asked or len(passing) >= end:
-                return page.cut(passing)
-            asked *= 4
-
-    def _page(self, condition: Condition, page: Page) -> list[MemoryRecord]:
-        """Return the *page* of the records that meet *condition*."""
-        sql, parameters, _, using = condition
-        order, parameters = _order(page), (*parameters, *_limits(page))
-        if page.by in ("ordinal", "row"):
-            return self._records(f"{sql} {order} LIMIT ? OFFSET ?", *parameters, using=using)
-        # Sorted in a subquery, so that only the chosen records are read whole.
-        chosen = f"SELECT row FROM records {using} WHERE {sql} {order} LIMIT ? OFFSET ?"
-        return self._records(f"row IN ({chosen}) {order}", *parameters)
-
     def values(self, scope: Scope, where: Filter | None, page: Page | None = None) -> list[Any]:
         page = page or Page()
         sql, parameters, exact, using = self._selection(scope, where)
         if self._auth.keyed or not exact:  # codes and such filters need whole records
-            return [record.value for record in self.select(scope, where, page)]
-        chosen = f"SELECT value FROM records {using} WHERE {sql} {_order(page)} LIMIT ? OFFSET ?"
-        texts = self._connections.rows(chosen, *parameters, *_limits(page))
+            return [each.record.value for each in self.select(scope, where, page)]
+        chosen = f"SELECT value FROM records {using} WHERE {sql} {order_sql(page)} LIMIT ? OFFSET ?"
+        texts = self._rows(chosen, *parameters, *limits(page))
         return [None if text is None else from_json(text) for (text,) in texts]
-
-    def _records(self, sql: str, *parameters: object, using: str = "") -> list[MemoryRecord]:
-        found = self._connections.rows(
-            f"SELECT {self._auth.columns} FROM records {using} WHERE {sql}", *parameters
-        )
-        return [self._auth.to_record(values) for values in found]
 
     def matching(self, scope: Scope, where: Filter) -> Rows:
         sql, parameters, exact, using = self._selection(scope, where)
@@ -168,7 +121,7 @@ class SQLBackend:
             to_record = partial(to_part, columns)
         read = "row" if exact else ", ".join(["row", *columns])
         selected = f"SELECT {read} FROM records {using} WHERE {sql}"
-        found, passes = self._connections.rows(selected, *parameters), matcher(where)
+        found, passes = self._rows(selected, *parameters), matcher(where)
         rows = [each[0] for each in found if exact or passes(to_record(each[1:]))]
         return np.sort(np.array(rows, dtype=np.int64))
 
@@ -200,9 +153,9 @@ class SQLBackend:
 
     def tallies(self, scope: Scope, now: float) -> list[Tally]:
         if self._auth.keyed:  # codes cover whole records, so whole records are read
-            return tally(self.select(scope, unexpired(None, now)))
+            return tally(each.record for each in self.select(scope, unexpired(None, now)))
         sql, parameters, _, using = self._selection(scope, unexpired(None, now), LIVE)
-        found = self._connections.rows(
+        found = self._rows(
             "SELECT namespace, tags, count(*), min(occurred_at), max(occurred_at) "
             f"FROM records {using} WHERE {sql} GROUP BY 1, 2",
             *parameters,
@@ -280,8 +233,7 @@ class SQLBackend:
         return {row: to_vector(blob) for row, blob in found}
 
     def rows_of(self, ids: Sequence[str]) -> dict[str, int]:
-        found = f"SELECT id, row FROM records WHERE id IN {LISTED}"
-        return dict(self._connections.rows(found, Listed(ids)))
+        return dict(self._rows(f"SELECT id, row FROM records WHERE id IN {LISTED}", Listed(ids)))
 
     def save(self, segments: Iterable[Segment]) -> list[int | None]:
         numbers: list[int | None] = []
@@ -293,10 +245,10 @@ class SQLBackend:
 
     def log(
         self,
-        limit: int | None,
-        id: str | None,
-        scope: Scope | None,
-        since: int,
+        limit: int | None = None,
+        id: str | None = None,
+        scope: Scope | None = None,
+        since: int = 0,
         skip_damaged: bool = False,
         until: int | None = None,
     ) -> list[LogEntry]:
@@ -358,15 +310,3 @@ def _at_head(
             cache.clear()
         found = cache[scope] = head, count()
     return found[1]
-
-
-def _order(page: Page) -> str:
-    way = "DESC" if page.descending else "ASC"
-    if page.by in ("ordinal", "row"):  # SQLite would sort twice
-        return f"ORDER BY {page.by} {way}"
-    nulls = "LAST" if page.descending else "FIRST"
-    return f"ORDER BY {page.by} {way} NULLS {nulls}, ordinal {way}"
-
-
-def _limits(page: Page) -> tuple[int, int]:
-    return -1 if page.limit is None else page.limit, page.offset

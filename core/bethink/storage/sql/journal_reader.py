@@ -86,11 +86,6 @@ class SQLJournalReader:
                 end = start - 1
         return cut.seq if time >= cut.at else 0
 
-    def entry(self, seq: int) -> LogEntry | None:
-        with self._connections.reading() as connection:
-            found = self._auth.read_entries(connection, "WHERE seq = ?", seq)
-        return to_log_entry(found[0]) if found else None
-
     def erased(self, since: int) -> bool:
         erasing = "SELECT 1 FROM journal WHERE seq > ? AND action = 'erase' LIMIT 1"
         with self._connections.reading() as connection:

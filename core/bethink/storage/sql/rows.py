@@ -265,18 +265,6 @@ def scope_sql(scope: Scope) -> tuple[str, tuple[Any, ...]]:
     return "TRUE", ()
 
 
-def key_range_sql(*, last: bool) -> str:
-    """Return the SQL condition and order of a span of keys, or of the last key only.
-
-    The parameters are the namespace, the two bounds, and the time of expiry.
-    """
-    return (
-        f"namespace = ? AND key >= ? AND key < ? AND state = 'live' "
-        "AND (expires_at IS NULL OR expires_at > ?) "
-        f"ORDER BY key {'DESC LIMIT 1' if last else ''}"
-    )
-
-
 def scopes_sql(scopes: Sequence[Scope]) -> tuple[str, tuple[Any, ...]]:
     """Return the SQL condition and parameters for the union of *scopes*.
 

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from functools import partial
 from typing import Any, Final, NamedTuple
 
-from ...model.filters import TEXT_FIELDS, All, Any_, Compare, Filter, Not, kind_of
+from ...model.filters import TEXT_FIELDS, Any_, Compare, Filter, Not, kind_of
 from ...model.namespaces import Scope
 from ...model.records import LIVE, State
 from .rows import LISTED, Listed, scope_sql
 
 _SYMBOLS: Final = {"$eq": "=", "$ne": "<>", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
+_BOUNDS: Final = ("$gt", "$gte", "$lt", "$lte")
 _KEY_INDEX: Final = "INDEXED BY records_key"
 _INDEXES: Final = {"id": "INDEXED BY sqlite_autoindex_records_1", "key": _KEY_INDEX}
 
@@ -78,25 +78,24 @@ def condition(
     where: Filter | None, depth: int = _MAX_DEPTH, *, inside_json: bool = True
 ) -> Condition:
     """Compile *where*; a part that is too deep or too long for SQLite lets all through."""
-    inner = partial(condition, depth=depth - 1, inside_json=inside_json)
-    match where:
-        case None:
-            return Condition()
-        case _ if not depth:
-            return _ANY
-        case All(parts):
-            found = list(map(inner, parts))
-            using = next((part.using for part in found if part.using), "")
-            return _join(found, " AND ", "TRUE", using)
-        case Any_(parts):
-            return _join(list(map(inner, parts)), " OR ", "FALSE")
-        case Not(part):
-            inside = inner(part)
-            return Condition(f"NOT ({inside.sql})", inside.parameters) if inside.exact else _ANY
-        case Compare((column,), operator, operand) if column not in ("tags", "metadata", "value"):
-            return _on_column(column, operator, operand)
-        case Compare(path, operator, operand):
-            return _inside_json(path, operator, operand) if inside_json else _ANY
+    if where is None:
+        return Condition()
+    if not depth:
+        return _ANY
+    if isinstance(where, Compare):
+        path, operator, operand = where.path, where.operator, where.operand
+        if len(path) == 1 and path[0] not in ("tags", "metadata", "value"):
+            return _on_column(path[0], operator, operand)
+        return _inside_json(path, operator, operand) if inside_json else _ANY
+    parts = (where.part,) if isinstance(where, Not) else where.parts
+    found = [condition(part, depth - 1, inside_json=inside_json) for part in parts]
+    if isinstance(where, Not):
+        (inside,) = found
+        return Condition(f"NOT ({inside.sql})", inside.parameters) if inside.exact else _ANY
+    if isinstance(where, Any_):
+        return _join(found, " OR ", "FALSE")
+    using = next((part.using for part in found if part.using), "")
+    return _join(found, " AND ", "TRUE", using)
 
 
 def _join(parts: list[Condition], word: str, empty: str, using: str = "") -> Condition:
@@ -132,7 +131,10 @@ def _on_column(column: str, operator: str, operand: Any) -> Condition:
         return Condition(f"{column} IS {'' if operator == '$eq' else 'NOT '}NULL")
     if not _fits(column, operand):
         return Condition(f"{column} IS NOT NULL") if operator == "$ne" else _NONE
-    return Condition(f"{column} IS NOT NULL AND {column} {_SYMBOLS[operator]} ?", (operand,))
+    using = _KEY_INDEX if column == "key" and operator in _BOUNDS else ""
+    return Condition(
+        f"{column} IS NOT NULL AND {column} {_SYMBOLS[operator]} ?", (operand,), using=using
+    )
 
 
 def _among(column: str, operator: str, operand: list[Any]) -> Condition:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import repeat
 from typing import Any, Final
 
 from ...errors import DimensionError, ValidationError
 from ...model.arrays import Vector
 from ...model.fields import to_json
-from ...model.filters import Filter, matcher, unexpired
 from ...model.journal import (
     FULL_RECORD,
     SALT_BYTES,
@@ -20,32 +19,30 @@ from ...model.journal import (
     digest,
     non_empty_fields,
 )
-from ...model.namespaces import Scope, from_pattern
-from ...model.port import DIMENSION_SETTING, EMBEDDED, Compacted, Row
-from ...model.records import LIVE, MemoryRecord, State
+from ...model.namespaces import from_pattern
+from ...model.port import DIMENSION_SETTING, EMBEDDED, Compacted, Row, Stored
+from ...model.records import MemoryRecord, State
 from .authenticator import NO_AUTH, Authenticator
 from .compacting import CutJournal, JournalCutter
 from .connection import Connection
 from .cut import CUT
 from .daily_accesses import EXACT_ENTRIES, DailyMark, read_daily_mark, thin_accesses
 from .erasing import ERASED, blank_record
+from .reader import SQLReader
 from .rows import (
     COLUMNS,
     FIELDS,
-    HOLDS_KEY,
     LISTED,
     STAGED,
     Listed,
     RowTypes,
     entry_texts,
-    key_range_sql,
     read_setting,
     to_blob,
     to_number,
     to_values,
     to_vector,
 )
-from .where import selection
 
 _UPDATE: Final = (
     "UPDATE records SET row = ?, revision = ?, "
@@ -86,10 +83,8 @@ def known_id(id: str, state: str) -> str:
     return f"a record with id {id!r} exists already, but is {state}; use another id"
 
 
-class SQLWriter:
+class SQLWriter(SQLReader):
     """Change records, vectors and journal inside one transaction of *connection*."""
-
-    _selection = staticmethod(selection)
 
     def __init__(self, connection: Connection, auth: Authenticator = NO_AUTH) -> None:
         self._connection = connection
@@ -109,39 +104,11 @@ class SQLWriter:
         self._at: float
         self._head, self._link, self._at = _LAST(last or (0, START, -math.inf))
 
+    def _rows(self, sql: str, *parameters: object) -> list[Any]:
+        return self._connection.execute(sql, parameters).fetchall()
+
     def head(self) -> int:
         return self._head
-
-    def find(self, ids: Sequence[str]) -> dict[str, tuple[int, MemoryRecord]]:
-        return {id: pair for id in ids for pair in self._found("id = ?", id)}
-
-    def by_key(self, namespace: str, key: str) -> tuple[int, MemoryRecord] | None:
-        return next(self._found(HOLDS_KEY, namespace, key), None)
-
-    def key_range(
-        self, namespace: str, low: str, high: str, now: float, *, last: bool = False
-    ) -> list[tuple[int, MemoryRecord]]:
-        return list(self._found(key_range_sql(last=last), namespace, low, high, now))
-
-    def _found(
-        self, sql: str, *parameters: object, using: str = ""
-    ) -> Iterator[tuple[int, MemoryRecord]]:
-        found = self._connection.execute(
-            f"SELECT row, {self._auth.columns} FROM records {using} WHERE {sql}", parameters
-        ).fetchall()
-        return ((row, self._auth.to_record(values)) for row, *values in found)
-
-    def matching(
-        self, scope: Scope, where: Filter | None, states: Collection[State] = LIVE
-    ) -> list[tuple[int, MemoryRecord]]:
-        sql, parameters, exact, using = self._selection(scope, where, states)
-        found = self._found(f"{sql} ORDER BY ordinal", *parameters, using=using)
-        passes = matcher(where)
-        return [pair for pair in found if exact or passes(pair[1])]
-
-    def newest(self, scope: Scope, now: float) -> list[tuple[int, MemoryRecord]]:
-        sql, parameters, _, using = self._selection(scope, unexpired(None, now))
-        return list(self._found(f"{sql} ORDER BY ordinal DESC LIMIT 1", *parameters, using=using))
 
     def added(self, namespace: str, since: int) -> list[Row]:
         after = "row > ? AND namespace = ? AND state = 'live'"
@@ -308,9 +275,9 @@ class SQLWriter:
         for (row,) in self._connection.execute(present, (rows,)).fetchall():
             self._attach(-row, {EMBEDDED: vectors[row]})
 
-    def unstaged(self, after: int, limit: int) -> list[tuple[int, MemoryRecord]]:
+    def unstaged(self, after: int, limit: int) -> list[Stored]:
         waiting = f"row > ? AND row IN (SELECT row FROM vectors) AND -row NOT IN {_STAGED_ROWS}"
-        return list(self._found(f"{waiting} ORDER BY row LIMIT ?", max(after, 0), limit))
+        return self._stored(f"{waiting} ORDER BY row LIMIT ?", max(after, 0), limit)
 
     def count_staged(self) -> tuple[int, int]:
         staged, present = self._connection.execute(
@@ -378,18 +345,13 @@ class SQLWriter:
         """Sign everything new; return the number of records left."""
         return int(self._connection.execute("SELECT count(*) FROM records").fetchone()[0])
 
-    def linked(self, source: str, kind: str, target: str) -> bool:
-        found = self._connection.execute(
-            f"SELECT 1 FROM links WHERE {_LINKED}", (source, kind, target)
-        ).fetchone()
-        return found is not None
-
-    def link(self, source: str, kind: str, target: str, *, holds: bool) -> None:
+    def link(self, source: str, kind: str, target: str, *, holds: bool) -> bool:
         ends, seq = (source, kind, target), self._head + 1
         if holds:
-            self._connection.execute("INSERT INTO links VALUES (?, ?, ?, ?, NULL)", (*ends, seq))
-        else:
-            self._connection.execute(f"UPDATE links SET until = ? WHERE {_LINKED}", (seq, *ends))
+            made = "INSERT INTO links VALUES (?, ?, ?, ?, NULL) ON CONFLICT DO NOTHING"
+            return self._connection.execute(made, (*ends, seq)).rowcount > 0
+        ended = f"UPDATE links SET until = ? WHERE {_LINKED}"
+        return self._connection.execute(ended, (seq, *ends)).rowcount > 0
 
     def journal(
         self,

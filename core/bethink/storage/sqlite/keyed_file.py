@@ -211,7 +211,7 @@ class KeyedWriter(SQLiteWriter):
 
     def _drop(self, name: str) -> None:
         having = "row IN (SELECT row FROM named_vectors WHERE name = ?)"
-        rows = [row for row, _ in self._found(having, name)]
+        rows = [row for row, _ in self._stored(having, name)]
         super()._drop(name)
         self._sign_records(rows)
 

@@ -304,14 +304,14 @@ def test_nobody_reads_pieces_from_between_two_times_that_a_file_said_the_same(
     one, other = (f"{n}\n" * MAX_CHUNK_CHARACTERS for n in (1, 2))
     files.write("/a", one)
     backend = engine_of(files.store).backend
-    key_range = backend.key_range
+    select = backend.select
 
     def changing(*given: Any, **named: Any) -> Any:
-        monkeypatch.setattr(backend, "key_range", key_range)
+        monkeypatch.setattr(backend, "select", select)
         files.write("/a", other)
-        found = key_range(*given, **named)
+        found = select(*given, **named)
         files.write("/a", one)
         return found
 
-    monkeypatch.setattr(backend, "key_range", changing)
+    monkeypatch.setattr(backend, "select", changing)
     assert files.read("/a") == one

@@ -28,8 +28,8 @@ from bethink import (
     ValidationError,
     Version,
 )
-from bethink.model.filters import Compare
-from bethink.model.port import Changes
+from bethink.model.filters import Compare, in_key_range
+from bethink.model.port import BY_KEY, LAST_KEY, Changes
 from bethink.storage.sqlite.connection import Connections
 
 from ...clock import Clock
@@ -543,11 +543,11 @@ def test_a_past_spans_the_keys_that_it_had(store: MemoryStore) -> None:
     store.store("second", key="b")
     store.forget(where={"key": "c"})
     past = moments_of(store).engine(moments_of(store).find(4)).backend
-    found = past.key_range("default", "a", "d", 0.0)
-    assert [(each.key, each.content) for each in found] == [(key, "first") for key in "abc"]
-    assert past.key_range("default", "a", "c", 0.0, last=True) == found[1:2]
-    assert past.key_range("default", "a", "d", 0.0, last=True) == found[2:]
-    assert past.key_range("default", "d", "e", 0.0, last=True) == []
+    found = past.select("default", in_key_range("a", "d", 0.0), BY_KEY)
+    assert [(each.key, each.content) for _, each in found] == [(key, "first") for key in "abc"]
+    assert past.select("default", in_key_range("a", "c", 0.0), LAST_KEY) == found[1:2]
+    assert past.select("default", in_key_range("a", "d", 0.0), LAST_KEY) == found[2:]
+    assert past.select("default", in_key_range("d", "e", 0.0), LAST_KEY) == []
 
 
 def test_the_backend_of_a_past_ends_at_its_moment_and_keeps_nothing(store: MemoryStore) -> None:

@@ -1,0 +1,94 @@
+"""Reads of the present: the same for a backend and for an open write transaction."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Collection, Sequence
+from typing import Any, Final
+
+from ...model.filters import Filter, matcher
+from ...model.namespaces import Scope
+from ...model.port import Page, Stored
+from ...model.records import LIVE, State
+from .authenticator import Authenticator
+from .rows import HOLDS_KEY, LISTED, Listed
+from .where import Condition, selection
+
+_SPARE_RECORDS: Final = 32
+"""Read beyond twice a page, where SQL knows a filter only in part."""
+
+
+class SQLReader:
+    """Find and select records; the methods are documented in ``Reader``."""
+
+    _selection = staticmethod(selection)
+    _auth: Authenticator
+
+    @abstractmethod
+    def _rows(self, sql: str, *parameters: object) -> list[Any]:
+        """Return all rows of a single statement."""
+
+    def find(self, ids: Sequence[str]) -> dict[str, Stored]:
+        if len(ids) == 1:  # SQLite prepares no list
+            found = self._stored("id = ?", ids[0])
+        else:
+            found = self._stored(f"id IN {LISTED}", Listed(ids))
+        by_id = {each.record.id: each for each in found}
+        return {id: by_id[id] for id in ids if id in by_id}
+
+    def by_key(self, namespace: str, key: str) -> Stored | None:
+        found = self._stored(HOLDS_KEY, namespace, key)
+        return found[0] if found else None
+
+    def select(
+        self,
+        scope: Scope,
+        where: Filter | None,
+        page: Page | None = None,
+        states: Collection[State] = LIVE,
+    ) -> list[Stored]:
+        page = page or Page()
+        condition = self._selection(scope, where, states)
+        if condition.exact:
+            return self._page(condition, page)
+        passes, end = matcher(where), None if page.limit is None else page.offset + page.limit
+        asked = None if end is None else 2 * end + _SPARE_RECORDS
+        while True:  # until enough of the records pass the whole filter
+            found = self._page(condition, page._replace(limit=asked, offset=0))
+            passing = [each for each in found if passes(each.record)]
+            if end is None or asked is None or len(found) < asked or len(passing) >= end:
+                return page.cut(passing)
+            asked *= 4
+
+    def _page(self, condition: Condition, page: Page) -> list[Stored]:
+        """Return the *page* of the records that meet *condition*."""
+        sql, parameters, _, using = condition
+        order, parameters = order_sql(page), (*parameters, *limits(page))
+        if page.by in ("ordinal", "row", "key"):
+            return self._stored(f"{sql} {order} LIMIT ? OFFSET ?", *parameters, using=using)
+        # Sorted in a subquery, so that only the chosen records are read whole.
+        chosen = f"SELECT row FROM records {using} WHERE {sql} {order} LIMIT ? OFFSET ?"
+        return self._stored(f"row IN ({chosen}) {order}", *parameters)
+
+    def _stored(self, sql: str, *parameters: object, using: str = "") -> list[Stored]:
+        """Return the records that satisfy *sql*."""
+        found = self._rows(
+            f"SELECT row, {self._auth.columns} FROM records {using} WHERE {sql}", *parameters
+        )
+        to_record = self._auth.to_record
+        new = tuple.__new__  # ``Stored`` itself takes twice as long
+        return [new(Stored, (values[0], to_record(values[1:]))) for values in found]
+
+
+def order_sql(page: Page) -> str:
+    """Return the SQL order of a *page*."""
+    way = "DESC" if page.descending else "ASC"
+    if page.by in ("ordinal", "row", "key"):  # SQLite would sort twice
+        return f"ORDER BY {page.by} {way}"
+    nulls = "LAST" if page.descending else "FIRST"
+    return f"ORDER BY {page.by} {way} NULLS {nulls}, ordinal {way}"
+
+
+def limits(page: Page) -> tuple[int, int]:
+    """Return the SQL limit and offset of a *page*."""
+    return -1 if page.limit is None else page.limit, page.offset
