@@ -133,7 +133,7 @@ def _repair_lookup_indexes(engine: Engine, found: Sequence[Problem]) -> bool:
         return False
     try:
         with engine.backend.write() as writer:
-            repaired = writer.repair_indexes()
+            repaired = writer.repairer.repair_indexes()
     except CorruptStoreError:  # more than an index is damaged, or was changed without the key
         return False
     if repaired:
@@ -184,7 +184,7 @@ def _repair_journal(engine: Engine, found: Sequence[Problem]) -> bool:
         return False
     try:
         with engine.writing(guarded=False) as transaction:
-            lost = transaction.writer.empty_lost_entries()
+            lost = transaction.writer.repairer.empty_lost_entries()
             ids = {id for id in lost.values() if id is not None}
             if None in lost.values():  # what the journal no longer tells may have been there
                 ids |= {problem.where for problem in found if problem.kind == "record"}
@@ -204,7 +204,7 @@ _REPAIRS: Final = (_repair_lookup_indexes, _repair_journal, _repair_dimension, _
 def _rebuild_index(engine: Engine, namespaces: Iterable[str] = ()) -> None:
     """Index the saved namespaces and *namespaces* again."""
     with engine.writing(guarded=False) as transaction:
-        transaction.erased |= transaction.writer.discard().union(namespaces)
+        transaction.erased |= transaction.writer.repairer.discard().union(namespaces)
     engine.index.rebuild(transaction.erased)
 
 
@@ -220,7 +220,7 @@ def _embed_records(engine: Engine, ids: list[str]) -> None:
                 continue  # changed, and so embedded, meanwhile
             after = replace(record, updated_at=transaction.now)
             if record.state != "live":
-                transaction.writer.embed(row, vectors[id])
+                transaction.writer.repairer.embed(row, vectors[id])
             transaction.change(row, record, after, {EMBEDDED: vectors[id]}, "repair", {})
 
 

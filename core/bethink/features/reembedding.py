@@ -86,10 +86,10 @@ class _Reembedding:
         while True:
             with self._engine.writing(guarded=False) as transaction:
                 writer = transaction.writer
-                writer.stage(self._embedder.name, self._dimension, made)
-                waiting = writer.unstaged(last, _BATCH_RECORDS)
+                writer.staging.add(self._embedder.name, self._dimension, made)
+                waiting = writer.staging.missing(last, _BATCH_RECORDS)
                 if done < 0:
-                    done, total = writer.count_staged()
+                    done, total = writer.staging.count()
             done += len(made)
             if self._tell is not None:
                 self._tell(done, max(total, done))
@@ -111,12 +111,12 @@ class _Reembedding:
             try:
                 with engine.writing(guarded=False) as transaction:
                     writer = transaction.writer
-                    writer.stage(self._embedder.name, self._dimension, {})
-                    if writer.unstaged(0, 1):
+                    writer.staging.add(self._embedder.name, self._dimension, {})
+                    if writer.staging.missing(0, 1):
                         return None
-                    writer.adopt_staged()
+                    writer.staging.adopt()
                     transaction.snapshot(f"before {self._embedder.name}, entry {writer.head() + 1}")
-                    _, count = writer.count_staged()
+                    _, count = writer.staging.count()
                     engine.adopt(self._embedder)
             except BaseException:
                 if engine.backend.setting("embedder") != self._embedder.name:

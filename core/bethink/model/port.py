@@ -26,6 +26,7 @@ from .progress import Tell
 
 if TYPE_CHECKING:
     from .inspection import FullScan, Inspection
+    from .maintenance import Repairer, Staging
 
 EMBEDDED = ""
 """The vector name under which the store's own embedder writes."""
@@ -174,6 +175,14 @@ class Writer(Reader, Protocol):
     Each change of a record is followed by the journal entry, whose code covers the change.
     """
 
+    @property
+    def repairer(self) -> Repairer:
+        """The repairs of this transaction."""
+
+    @property
+    def staging(self) -> Staging:
+        """The vectors for a change of the embedder, in this transaction."""
+
     def added(self, namespace: str, since: int) -> list[Row]:
         """Return the live rows of *namespace* made since journal position *since*, ascending.
 
@@ -209,45 +218,6 @@ class Writer(Reader, Protocol):
         Vectors, the salt and changes of all earlier journal entries, and every saved segment that
         may hold a word of the record are removed. Return the namespaces that the record was ever
         in. ``Backend.scrub`` removes the bytes.
-        """
-
-    def embed(self, row: int, vector: Vector) -> None:
-        """Give the record in *row*, which is not live, a new vector of the store's embedder.
-
-        A ``patch`` of the record must follow.
-        """
-
-    def stage(self, embedder: str, dimension: int, vectors: Mapping[int, Vector]) -> None:
-        """Keep vectors of a new *embedder*, by row, beside the present vectors.
-
-        Vectors staged for a different embedder, and vectors of rows that are gone, are dropped.
-        """
-
-    def unstaged(self, after: int, limit: int) -> list[Stored]:
-        """Return at most *limit* records with a vector and without a staged vector, with rows.
-
-        The rows ascend, and begin *after* a row.
-        """
-
-    def count_staged(self) -> tuple[int, int]:
-        """Return the numbers of staged and of present vectors of the embedder."""
-
-    def adopt_staged(self) -> frozenset[str]:
-        """Put the staged vectors in place of the present vectors, and discard every segment.
-
-        Return the namespaces as ``discard`` does; ``Backend.scrub`` removes the bytes.
-        """
-
-    def discard(self) -> frozenset[str]:
-        """Remove every saved segment and all data without a record; return the namespaces."""
-
-    def repair_indexes(self) -> bool:
-        """Build the lookup indexes of records and entries again; return whether any was damaged."""
-
-    def empty_lost_entries(self) -> dict[int, str | None]:
-        """Empty unreadable journal entries, and add missing entries of records without contents.
-
-        Return the ids of the records by entry, None if unknown. With a key, nothing is done.
         """
 
     def touch(self, accesses: Mapping[str, tuple[int, float]]) -> list[int]:

@@ -23,7 +23,7 @@ from bethink import (
     ValidationError,
 )
 from bethink.model.arrays import Matrix
-from bethink.storage.sqlite.writer import SQLiteWriter
+from bethink.storage.sqlite.writer import SQLiteRepairer
 
 KEY = b"sixteen secret bytes"
 TEXTS = [f"note {number} about cats, plan {number * 7} and dogs" for number in range(600)]
@@ -171,7 +171,7 @@ def test_an_erased_record_leaves_no_staged_vector(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError):
         store.reembed(Watching(96, erase_and_stop))
     with store._engine.backend.write() as writer:
-        assert writer.count_staged() == (255, len(TEXTS) - 1)
+        assert writer.staging.count() == (255, len(TEXTS) - 1)
 
 
 def test_another_embedder_begins_anew(tmp_path: Path) -> None:
@@ -279,11 +279,11 @@ def test_a_full_disk_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
     store = filled(tmp_path / "a.db")
     before = answers(store)
 
-    def full(self: SQLiteWriter) -> None:
+    def full(self: SQLiteRepairer) -> None:
         raise StorageError("a.db", "database or disk is full")
 
     with monkeypatch.context() as patched:
-        patched.setattr(SQLiteWriter, "discard", full)
+        patched.setattr(SQLiteRepairer, "discard", full)
         with pytest.raises(StorageError):
             store.reembed(HashEmbedder(96))
     assert answers(store) == before

@@ -350,21 +350,21 @@ class ChronicleContract(ABC):
         """Its row stays."""
         (row,) = insert(backend, record("r1", state="archived"), vectors={EMBEDDED: vector(1, 0)})
         with backend.write() as writer:
-            writer.embed(row.row, vector(0, 1))
+            writer.repairer.embed(row.row, vector(0, 1))
         assert backend.vectors([row.row], EMBEDDED)[row.row].tolist() == [0, 1]
 
     def test_indexes_that_are_whole_are_left(self, backend: Backend) -> None:
         """There is nothing to make again."""
         insert(backend, EVERY_FIELD)
         with backend.write() as writer:
-            assert not writer.repair_indexes()
+            assert not writer.repairer.repair_indexes()
 
     def test_segments_can_be_discarded(self, backend: Backend) -> None:
         """Their namespaces are told."""
         rows = insert(backend, record("r1"), vectors={EMBEDDED: vector(1, 0)})
         backend.save([segment(rows, backend.head())])
         with backend.write() as writer:
-            assert writer.discard() == {"default"}
+            assert writer.repairer.discard() == {"default"}
         assert backend.load("default").segments == ()
         assert [row.record.id for row in backend.load("default").unindexed] == ["r1"]
 

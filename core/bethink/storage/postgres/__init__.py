@@ -143,12 +143,6 @@ class PostgresWriter(SQLWriter):
         """Return position and link of the last entry."""
         return self._head, self._link
 
-    def repair_indexes(self) -> bool:
-        return False
-
-    def empty_lost_entries(self) -> dict[int, str | None]:
-        return {}
-
 
 def _split(url: str) -> tuple[str, dict[str, str]]:
     """Return the URL for libpq, and the parameters of our own."""

@@ -30,14 +30,14 @@ class SQLReader:
 
     def find(self, ids: Sequence[str]) -> dict[str, Stored]:
         if len(ids) == 1:  # SQLite prepares no list
-            found = self._stored("id = ?", ids[0])
+            found = self.stored("id = ?", ids[0])
         else:
-            found = self._stored(f"id IN {LISTED}", Listed(ids))
+            found = self.stored(f"id IN {LISTED}", Listed(ids))
         by_id = {each.record.id: each for each in found}
         return {id: by_id[id] for id in ids if id in by_id}
 
     def by_key(self, namespace: str, key: str) -> Stored | None:
-        found = self._stored(HOLDS_KEY, namespace, key)
+        found = self.stored(HOLDS_KEY, namespace, key)
         return found[0] if found else None
 
     def select(
@@ -65,12 +65,12 @@ class SQLReader:
         sql, parameters, _, using = condition
         order, parameters = order_sql(page), (*parameters, *limits(page))
         if page.by in ("ordinal", "row", "key"):
-            return self._stored(f"{sql} {order} LIMIT ? OFFSET ?", *parameters, using=using)
+            return self.stored(f"{sql} {order} LIMIT ? OFFSET ?", *parameters, using=using)
         # Sorted in a subquery, so that only the chosen records are read whole.
         chosen = f"SELECT row FROM records {using} WHERE {sql} {order} LIMIT ? OFFSET ?"
-        return self._stored(f"row IN ({chosen}) {order}", *parameters)
+        return self.stored(f"row IN ({chosen}) {order}", *parameters)
 
-    def _stored(self, sql: str, *parameters: object, using: str = "") -> list[Stored]:
+    def stored(self, sql: str, *parameters: object, using: str = "") -> list[Stored]:
         """Return the records that satisfy *sql*."""
         found = self._rows(
             f"SELECT row, {self._auth.columns} FROM records {using} WHERE {sql}", *parameters

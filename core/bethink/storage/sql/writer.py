@@ -19,8 +19,7 @@ from ...model.journal import (
     digest,
     non_empty_fields,
 )
-from ...model.namespaces import from_pattern
-from ...model.port import DIMENSION_SETTING, EMBEDDED, Compacted, Row, Stored
+from ...model.port import EMBEDDED, Compacted, Row
 from ...model.records import MemoryRecord, State
 from .authenticator import NO_AUTH, Authenticator
 from .compacting import CutJournal, JournalCutter
@@ -28,12 +27,12 @@ from .connection import Connection
 from .cut import CUT
 from .daily_accesses import EXACT_ENTRIES, DailyMark, read_daily_mark, thin_accesses
 from .erasing import ERASED, blank_record
+from .maintenance import SQLRepairer, SQLStaging
 from .reader import SQLReader
 from .rows import (
     COLUMNS,
     FIELDS,
     LISTED,
-    STAGED,
     Listed,
     RowTypes,
     entry_texts,
@@ -68,7 +67,6 @@ _NAMED_VECTOR: Final = "INSERT INTO named_vectors (row, name, since, vector) VAL
 _SET: Final = (
     "INSERT INTO facts VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 )
-_STAGED_ROWS: Final = "(SELECT row FROM vectors)"
 _LINKED: Final = "source = ? AND kind = ? AND target = ? AND until IS NULL"
 _LAST: Final = RowTypes(int, bytes, float)
 _COUNTED: Final = RowTypes(int, int, str, int, float | None)
@@ -90,6 +88,14 @@ class SQLWriter(SQLReader):
         self._connection = connection
         self._auth = auth
         self._read_end()
+
+    @property
+    def repairer(self) -> SQLRepairer:
+        return SQLRepairer(self, self._connection)
+
+    @property
+    def staging(self) -> SQLStaging:
+        return SQLStaging(self, self._connection)
 
     def _read_end(self) -> None:
         last = self._connection.execute(
@@ -140,7 +146,7 @@ class SQLWriter(SQLReader):
             self._connection.execute(_RECORD, (*to_values(record), row, row, row))
         except self._connection.IntegrityError as error:
             raise ValidationError(self._explain_refusal([record])) from error
-        self._attach(row, vectors)
+        self.attach(row, vectors)
         return Row(row, row, record, vectors)
 
     def insert_all(
@@ -157,7 +163,7 @@ class SQLWriter(SQLReader):
             self._connection.executemany(_RECORD, columns)
         except self._connection.IntegrityError as error:
             raise ValidationError(self._explain_refusal(records)) from error
-        self._attach_all((each.row, each.vectors) for each in rows)
+        self.attach_all((each.row, each.vectors) for each in rows)
         places = (
             (each.row, at, "store", each.record.id, each.record.namespace, None, each.row)
             for each in rows
@@ -212,13 +218,14 @@ class SQLWriter(SQLReader):
             f"{_UPDATE} RETURNING ordinal", (new, new, *to_values(record), row)
         ).fetchall()
         attached = {**self._carry_vectors(row, new, vectors), **vectors}
-        self._attach(new, vectors)
+        self.attach(new, vectors)
         return Row(new, ordinal, record, attached)
 
-    def _attach(self, row: int, vectors: Mapping[str, Vector]) -> None:
-        self._attach_all([(row, vectors)])
+    def attach(self, row: int, vectors: Mapping[str, Vector]) -> None:
+        """Give a row vectors."""
+        self.attach_all([(row, vectors)])
 
-    def _attach_all(self, given: Iterable[tuple[int, Mapping[str, Vector]]]) -> None:
+    def attach_all(self, given: Iterable[tuple[int, Mapping[str, Vector]]]) -> None:
         """Give rows their vectors: a table at a time."""
         expected: dict[str, int] = {}
         embedded, named = [], []
@@ -260,51 +267,6 @@ class SQLWriter(SQLReader):
         self.patch(row, tombstone)
         self.set_setting(ERASED, str(self._head + 1))
         return blank_record(self._connection, tombstone.id)
-
-    def embed(self, row: int, vector: Vector) -> None:
-        self._connection.execute("DELETE FROM vectors WHERE row = ?", (row,))
-        self._attach(row, {EMBEDDED: vector})
-
-    def stage(self, embedder: str, dimension: int, vectors: Mapping[int, Vector]) -> None:
-        target = f"{dimension} {embedder}"
-        if self.setting(STAGED) != target:
-            self._connection.execute("DELETE FROM vectors WHERE row < 0")
-            self.set_setting(STAGED, target)
-        rows = Listed(int(row) for row in vectors)
-        present = f"SELECT row FROM vectors WHERE row IN {LISTED} AND -row NOT IN {_STAGED_ROWS}"
-        for (row,) in self._connection.execute(present, (rows,)).fetchall():
-            self._attach(-row, {EMBEDDED: vectors[row]})
-
-    def unstaged(self, after: int, limit: int) -> list[Stored]:
-        waiting = f"row > ? AND row IN (SELECT row FROM vectors) AND -row NOT IN {_STAGED_ROWS}"
-        return self._stored(f"{waiting} ORDER BY row LIMIT ?", max(after, 0), limit)
-
-    def count_staged(self) -> tuple[int, int]:
-        staged, present = self._connection.execute(
-            "SELECT count(*) FILTER (WHERE row < 0 AND -row IN (SELECT row FROM records)), "
-            "count(*) FILTER (WHERE row > 0) FROM vectors"
-        ).fetchone()
-        return staged, present
-
-    def adopt_staged(self) -> frozenset[str]:
-        dimension, _, embedder = (self.setting(STAGED) or "").partition(" ")
-        self._connection.execute("DELETE FROM vectors WHERE row > 0")
-        self._connection.execute("UPDATE vectors SET row = -row WHERE row < 0")
-        self.set_setting("embedder", embedder)
-        self.set_setting(DIMENSION_SETTING, dimension)
-        self.set_setting(STAGED, "")
-        self.set_setting(ERASED, str(self._head + 1))  # late segments have the former vectors
-        return self.discard()
-
-    def discard(self) -> frozenset[str]:
-        self._connection.execute("DELETE FROM vectors WHERE row NOT IN (SELECT row FROM records)")
-        self._connection.execute(
-            "DELETE FROM named_vectors "
-            "WHERE row NOT IN (SELECT row FROM journal WHERE row IS NOT NULL) OR since > row"
-        )
-        found = self._connection.execute("DELETE FROM segments RETURNING namespace").fetchall()
-        names = (name for (name,) in found if isinstance(name, str))
-        return frozenset(name for name in names if from_pattern(name) == name)
 
     def touch(self, accesses: Mapping[str, tuple[int, float]]) -> list[int]:
         found = self._connection.execute(_ACCESSED, (Listed(accesses),)).fetchall()

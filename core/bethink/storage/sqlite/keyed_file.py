@@ -32,10 +32,11 @@ from ..sql.authenticator import EMBEDDED_VECTOR, ENTRY, NAMED_VECTOR, KeyedAuthe
 from ..sql.compacting import CutJournal
 from ..sql.cut import read_cut
 from ..sql.daily_accesses import DailyMark
+from ..sql.maintenance import SQLStaging
 from ..sql.rows import read_number, read_setting
 from .connection import Connections
 from .schema import code_version, foreign_objects, schema_differences, version_of
-from .writer import SQLiteWriter
+from .writer import SQLiteRepairer, SQLiteWriter
 
 # Settings: the store's id with a proof of the key; the code of all settings and snapshots; whether
 # there is an anchor; the schema version that the codes of records cover, absent for version 1.
@@ -182,6 +183,14 @@ class KeyedWriter(SQLiteWriter):
         self._count = parse_code(_read_last(connection)[2])[1]
 
     @property
+    def repairer(self) -> KeyedRepairer:
+        return KeyedRepairer(self, self._file)
+
+    @property
+    def staging(self) -> KeyedStaging:
+        return KeyedStaging(self, self._file, self._auth)
+
+    @property
     def position(self) -> tuple[int, bytes]:
         """The last journal position with the link."""
         return self._head, self._link
@@ -206,26 +215,18 @@ class KeyedWriter(SQLiteWriter):
     def replace(self, row: int, record: MemoryRecord, vectors: Mapping[str, Vector]) -> Row:
         self._auth.check_vectors(self._connection, [row, self._head + 1], but=vectors)
         moved = super().replace(row, record, vectors)
-        self._sign_vectors(moved.row, moved.vectors)
+        self.sign_vectors(moved.row, moved.vectors)
         return moved
 
     def _drop(self, name: str) -> None:
         having = "row IN (SELECT row FROM named_vectors WHERE name = ?)"
-        rows = [row for row, _ in self._stored(having, name)]
+        rows = [row for row, _ in self.stored(having, name)]
         super()._drop(name)
         self._sign_records(rows)
 
-    def _attach(self, row: int, vectors: Mapping[str, Vector]) -> None:
-        super()._attach(row, vectors)
-        self._sign_vectors(row, vectors)
-
-    def adopt_staged(self) -> frozenset[str]:
-        found = self._connection.execute("SELECT row FROM vectors WHERE row < 0").fetchall()
-        self._auth.check_vectors(self._connection, (row for (row,) in found))
-        namespaces = super().adopt_staged()
-        for (row,) in found:
-            self._sign_vectors(-row, (EMBEDDED,))
-        return namespaces
+    def attach(self, row: int, vectors: Mapping[str, Vector]) -> None:
+        super().attach(row, vectors)
+        self.sign_vectors(row, vectors)
 
     def erase(self, row: int, tombstone: MemoryRecord) -> frozenset[str]:
         with self._signing_emptied():
@@ -247,9 +248,6 @@ class KeyedWriter(SQLiteWriter):
                 raise TamperedError(None, f"journal entry {columns[0]} was changed")
             self._sign_entry(columns, count, erased=True)
 
-    def empty_lost_entries(self) -> dict[int, str | None]:
-        return {}  # an emptied entry would be no proof any more of what was changed
-
     def touch(self, accesses: Mapping[str, tuple[int, float]]) -> list[int]:
         self.find(list(accesses))
         rows = super().touch(accesses)
@@ -263,7 +261,7 @@ class KeyedWriter(SQLiteWriter):
             ).fetchone()
             self._sign_entry(columns, 0, erased=changes is None)
         for row, name in done.vectors:
-            self._sign_vectors(row, (name,))
+            self.sign_vectors(row, (name,))
         self._count -= done.records
         return self._count
 
@@ -311,7 +309,7 @@ class KeyedWriter(SQLiteWriter):
             columns = self._connection.execute(selected, (row,)).fetchone()
             self._connection.execute(_SIGN_RECORD, (self._auth.record(columns), row))
 
-    def _sign_vectors(self, row: int, names: Collection[str]) -> None:
+    def sign_vectors(self, row: int, names: Collection[str]) -> None:
         """Sign the vectors of *row* called *names*, and no vectors that an attacker added."""
         for table, columns in (("vectors", EMBEDDED_VECTOR), ("named_vectors", NAMED_VECTOR)):
             selected = f"SELECT rowid, {columns} FROM {table} WHERE row = ?"
@@ -322,6 +320,33 @@ class KeyedWriter(SQLiteWriter):
     def _sign_entry(self, columns: Sequence[object], count: int, *, erased: bool) -> None:
         code = self._auth.entry(columns, count, erased=erased)
         self._connection.execute("UPDATE journal SET code = ? WHERE seq = ?", (code, columns[0]))
+
+
+class KeyedRepairer(SQLiteRepairer):
+    """The repairs of a file with a key."""
+
+    def empty_lost_entries(self) -> dict[int, str | None]:
+        return {}  # an emptied entry would be no proof any more of what was changed
+
+
+class KeyedStaging(SQLStaging):
+    """The staged vectors of a file with a key: checked and signed again when adopted."""
+
+    _writer: KeyedWriter
+
+    def __init__(
+        self, writer: KeyedWriter, connection: sqlite3.Connection, auth: KeyedAuthenticator
+    ) -> None:
+        super().__init__(writer, connection)
+        self._auth = auth
+
+    def adopt(self) -> frozenset[str]:
+        found = self._connection.execute("SELECT row FROM vectors WHERE row < 0").fetchall()
+        self._auth.check_vectors(self._connection, (row for (row,) in found))
+        namespaces = super().adopt()
+        for (row,) in found:
+            self._writer.sign_vectors(-row, (EMBEDDED,))
+        return namespaces
 
 
 def open_keyed_file(

@@ -12,6 +12,7 @@ from typing import Final
 from ...errors import CorruptStoreError
 from ..sql.authenticator import NO_AUTH, Authenticator
 from ..sql.cut import CUT_SQL
+from ..sql.maintenance import SQLRepairer
 from ..sql.rows import ENTRY_COLUMNS, readable_or_bytes, to_entry
 from ..sql.writer import SQLWriter
 from .schema import repair_indexes
@@ -45,12 +46,27 @@ class SQLiteWriter(SQLWriter):
         super().__init__(connection, auth)
         self._file = connection
 
+    @property
+    def repairer(self) -> SQLiteRepairer:
+        return SQLiteRepairer(self, self._file)
+
+    def read_end(self) -> None:
+        """Continue after the last entry of the file as repaired."""
+        self._read_end()
+
+
+class SQLiteRepairer(SQLRepairer):
+    """The repairs of a write transaction on an SQLite file."""
+
+    _writer: SQLiteWriter
+    _connection: sqlite3.Connection
+
     def repair_indexes(self) -> bool:
-        return repair_indexes(self._file)
+        return repair_indexes(self._connection)
 
     def empty_lost_entries(self) -> dict[int, str | None]:
-        lost = _empty_lost_entries(self._file)
-        self._read_end()
+        lost = _empty_lost_entries(self._connection)
+        self._writer.read_end()
         return lost
 
 
