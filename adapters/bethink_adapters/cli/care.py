@@ -68,11 +68,19 @@ def migrate(context: Context) -> Reply:
 
     given = context.given
     url = given.url or os.fspath(context.location)
-    location = migrate_database(url, writers=given.writer, readers=given.reader)
-    data = {"location": location, "writers": given.writer, "readers": given.reader}
+    location = migrate_database(
+        url, writers=given.writer, readers=given.reader, tenant_writers=given.tenant_writer
+    )
+    data = {
+        "location": location,
+        "writers": given.writer,
+        "readers": given.reader,
+        "tenant_writers": given.tenant_writer,
+    }
     lines = [f"the tables of {location} are of the latest version"]
     lines += [f"the role {role} may use the store" for role in given.writer]
     lines += [f"the role {role} may read the views" for role in given.reader]
+    lines += [f"the role {role} may use the store for one tenant" for role in given.tenant_writer]
     return Reply(data, lines)
 
 
@@ -112,6 +120,13 @@ COMMANDS: Final = (
             ),
             argument(
                 "--reader", action="append", default=[], metavar="ROLE", help="reads the views"
+            ),
+            argument(
+                "--tenant-writer",
+                action="append",
+                default=[],
+                metavar="ROLE",
+                help="uses the store for one tenant at a time, ?tenant=NAMESPACE in the URL",
             ),
         ),
         example="bethink migrate postgresql://owner@host/db?schema=demo --writer app",

@@ -83,17 +83,27 @@ def file_of(location: str | os.PathLike[str]) -> str | None:
     return None if "://" in path else path
 
 
-def migrate_database(url: str, *, writers: Iterable[str] = (), readers: Iterable[str] = ()) -> str:
+def migrate_database(
+    url: str,
+    *,
+    writers: Iterable[str] = (),
+    readers: Iterable[str] = (),
+    tenant_writers: Iterable[str] = (),
+) -> str:
     """Make or update the tables of the Postgres database at *url*; return the shown location.
 
-    The roles *writers* may then use the store, the roles *readers* only the views.
+    The roles *writers* may then use the store, the roles *readers* only the views. The roles
+    *tenant_writers* use the store for one tenant at a time, ``?tenant=NAMESPACE`` in the URL.
     """
     if not url.startswith(("postgres://", "postgresql://")):
         raise ValidationError("only the URL of a Postgres database is migrated by hand")
     with closing(_open_postgres(url)) as backend:
-        for roles, writes in ((writers, True), (readers, False)):
-            for role in roles:
-                backend.grant(role, writes=writes)
+        for role in writers:
+            backend.grant(role, "write")
+        for role in readers:
+            backend.grant(role, "read")
+        for role in tenant_writers:
+            backend.grant(role, "tenant")
         return backend.location
 
 

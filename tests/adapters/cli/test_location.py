@@ -94,6 +94,27 @@ def test_memories_move_between_databases(run: Run) -> None:
 
 
 @needs_server
+def test_a_role_for_tenants_sees_one_tenant(run: Run) -> None:
+    import psycopg
+
+    from ...core.storage.postgres.server import fresh_location
+
+    owned = fresh_location()
+    with psycopg.connect(owned.partition("?")[0], autocommit=True) as connection:
+        connection.execute("CREATE ROLE tenants LOGIN")
+    done = run("migrate", owned, "--tenant-writer", "tenants")
+    assert "the role tenants may use the store for one tenant" in done.out
+    shared = owned.replace("//postgres@", "//tenants@")
+    first, second = (f"{shared}&tenant=users/{number}" for number in (1, 2))
+    assert run("--db", first, "store", "Ann drinks tea", "-n", "users/1").code == 0
+    assert run("--db", second, "store", "Bob drinks mate", "-n", "users/2").code == 0
+    assert "tea" in run("--db", first, "list", "-a").out
+    assert "mate" not in run("--db", first, "list", "-a").out
+    assert "add ?tenant=NAMESPACE" in run("--db", shared, "list").err
+    assert "outside of the tenant" in run("--db", first, "store", "lost", "-n", "users/2").err
+
+
+@needs_server
 def test_a_role_without_rights_works_after_a_migration(run: Run) -> None:
     import psycopg
 

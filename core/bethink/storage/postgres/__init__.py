@@ -12,20 +12,29 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 import psycopg
 
 from ...errors import StorageError, ValidationError
+from ...model.namespaces import check_namespace
+from ...model.port import Compacted
 from ...model.progress import Tell
+from ...model.records import MemoryRecord
 from ..sql.authenticator import NO_AUTH
 from ..sql.backend import SQLBackend
 from ..sql.connection import Connection
+from ..sql.daily_accesses import DailyMark
 from ..sql.erasing import ERASED, SCRUBBED
+from ..sql.maintenance import SQLStaging
 from ..sql.where import selection
 from ..sql.writer import SQLWriter, known_id
 from .connection import Connections, PostgresConnection
 from .dialect import TABLES
 from .inspection import PostgresInspection
-from .schema import LATEST, grant, migrate
+from .schema import LATEST, Rights, grant, migrate
+from .tenants import check_bound
 
 __all__ = ["PostgresBackend"]
 
+_OWN_PARAMETERS: Final = ("schema", "pooler", "tenant")
+_USE: Final = "outcomes:"
+_WHOLE_STORE: Final = "a tenant sees a part of the store; only the role of the owner {} all"
 _SELECTION: Final = partial(selection, inside_json=False)
 _SCHEMA: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 _DETAIL: Final = re.compile(r"Key \((\w+)\)=\((.*)\) already exists")
@@ -34,9 +43,10 @@ _DETAIL: Final = re.compile(r"Key \((\w+)\)=\((.*)\) already exists")
 class PostgresBackend(SQLBackend):
     """Keep records, vectors and journal in the database at *url*.
 
-    The query of the URL may name the ``schema``, "bethink" by default, and ``pooler=transaction``
-    for a server behind a pooler of transactions. All else is for libpq. The methods are documented
-    in ``Backend``.
+    The query of the URL may name the ``schema``, "bethink" by default, ``pooler=transaction`` for a
+    server behind a pooler of transactions, and a ``tenant``: the namespace that, with everything
+    below, is all that the server shows. All else is for libpq. The methods are documented in
+    ``Backend``.
     """
 
     read_only = False
@@ -54,15 +64,23 @@ class PostgresBackend(SQLBackend):
         pooler = own.get("pooler")
         if pooler not in (None, "transaction"):
             raise ValidationError(f"pooler must be 'transaction', not {pooler!r}")
+        tenant = own.get("tenant")
+        self._tenant = None if tenant is None else check_namespace(tenant)
         self.location = _without_password(url)
         self._schema = schema
         self._server = Connections(
-            address, schema, self.location, durability, pooled=pooler is not None
+            address,
+            schema,
+            self.location,
+            durability,
+            pooled=pooler is not None,
+            tenant=self._tenant,
         )
         super().__init__(self._server, NO_AUTH)
         try:
             with self._server.reading() as connection:
                 migrate(connection.raw, schema, self.location)
+                check_bound(connection.raw, schema, self._tenant, self.location)
         except BaseException:
             self.close()
             raise
@@ -71,13 +89,16 @@ class PostgresBackend(SQLBackend):
     def write(self) -> Iterator[PostgresWriter]:
         try:
             with self._server.writing() as connection:
-                writer = PostgresWriter(connection)
+                writer = PostgresWriter(connection, self._tenant)
                 yield writer
                 connection.end = writer.end()
         except StorageError as error:
             refused = error.__cause__
             if isinstance(refused, psycopg.errors.UniqueViolation):
                 raise ValidationError(self._explain(refused)) from refused
+            if self._tenant and isinstance(refused, psycopg.errors.InsufficientPrivilege):
+                reason = f"a namespace of the write lies outside of the tenant {self._tenant!r}"
+                raise ValidationError(reason) from refused
             raise
 
     def _explain(self, refused: psycopg.errors.UniqueViolation) -> str:
@@ -98,6 +119,8 @@ class PostgresBackend(SQLBackend):
 
     @contextmanager
     def inspect(self, tell: Tell | None = None) -> Iterator[PostgresInspection]:
+        if self._tenant is not None:
+            raise ValidationError(_WHOLE_STORE.format("checks"))
         with self._server.long_read_transaction() as connection:
             yield PostgresInspection(connection, self.location, tell=tell)
 
@@ -111,10 +134,13 @@ class PostgresBackend(SQLBackend):
         with self.write() as writer:
             writer.set_setting(SCRUBBED, str(erased))
 
-    def grant(self, role: str, *, writes: bool) -> None:
-        """Let the *role* use the store, or only read the views ``memories`` and ``history``."""
+    def grant(self, role: str, rights: Rights) -> None:
+        """Let the *role* use the store, or only read the views ``memories`` and ``history``.
+
+        With the *rights* "tenant", the role uses the store for one tenant at a time.
+        """
         with self._server.reading() as connection:
-            grant(connection.raw, self._schema, role, writes=writes)
+            grant(connection.raw, self._schema, role, rights)
 
     def backup(self, target: str) -> bool:
         return False  # a database is no file
@@ -125,19 +151,53 @@ class PostgresWriter(SQLWriter):
 
     _selection = staticmethod(_SELECTION)
 
-    def __init__(self, connection: PostgresConnection) -> None:
+    def __init__(self, connection: PostgresConnection, tenant: str | None) -> None:
         self._begun = connection
         super().__init__(connection)
+        self._place = tenant
+
+    @property
+    def staging(self) -> SQLStaging:
+        if self._place is not None:
+            raise ValidationError(_WHOLE_STORE.format("changes the embedder of"))
+        return super().staging
+
+    def dimension(self, name: str, wanted: int) -> int:
+        stored = self.setting(f"dimension:{name}")
+        # A tenant does not see whether others have vectors of the stored dimension.
+        if self._place is None or stored is None:
+            return super().dimension(name, wanted)
+        return int(stored)
+
+    def erase(self, row: int, tombstone: MemoryRecord) -> frozenset[str]:
+        namespaces = super().erase(row, tombstone)
+        if self._place is not None:
+            self._connection.execute("SELECT 1 FROM drop_wider_segments()")
+        return namespaces
+
+    def _thin_accesses(self, before: DailyMark, until: int) -> None:
+        if self._place is None:  # else the accesses of others are hidden
+            super()._thin_accesses(before, until)
+
+    def compact(self, until: int, at: float) -> Compacted:
+        if self._place is not None:
+            raise ValidationError(_WHOLE_STORE.format("compacts"))
+        return super().compact(until, at)
 
     def _read_end(self) -> None:
         self._go_on_after(self._begun.last)
 
     def setting(self, name: str) -> str | None:
-        return self._begun.facts.get(name)
+        return self._begun.facts.get(self._own(name))
 
     def set_setting(self, name: str, value: str) -> None:
-        super().set_setting(name, value)
-        self._begun.facts[name] = value
+        super().set_setting(self._own(name), value)
+        self._begun.facts[self._own(name)] = value
+
+    def _own(self, name: str) -> str:
+        """Return the setting's name; a setting about the use of memories is the tenant's own."""
+        of_use = self._place is not None and name.startswith(_USE)
+        return f"{name}@{self._place}" if of_use else name
 
     def end(self) -> tuple[int, bytes]:
         """Return position and link of the last entry."""
@@ -148,7 +208,7 @@ def _split(url: str) -> tuple[str, dict[str, str]]:
     """Return the URL for libpq, and the parameters of our own."""
     parts = urlsplit(url)
     query = parse_qsl(parts.query, keep_blank_values=True)
-    own = {name: value for name, value in query if name in ("schema", "pooler")}
+    own = {name: value for name, value in query if name in _OWN_PARAMETERS}
     left = [(name, value) for name, value in query if name not in own]
     return urlunsplit(parts._replace(query=urlencode(left))), own
 

@@ -10,7 +10,7 @@ from io import BytesIO
 from typing import Any, Final, Literal
 
 import psycopg
-from psycopg import errors
+from psycopg import errors, sql
 from psycopg.pq import TransactionStatus
 
 from ...errors import (
@@ -22,6 +22,7 @@ from ...errors import (
 )
 from ..sql.connection import Cursor
 from .dialect import register_texts, to_parameters, to_postgres
+from .tenants import SETTING, WHOLE_JOURNAL
 
 _MAX_READERS: Final = 4
 _PREPARED_AFTER: Final = 5  # runs of a statement
@@ -30,10 +31,9 @@ IDLE_SECONDS: Final = 10
 """A process frozen inside a transaction loses the write lock after so long."""
 
 _APPLICATION_ID: Final = 0x62746E6B  # "btnk"
-_START: Final = (
-    "SELECT name, value FROM {schema}.facts; "
-    "SELECT seq, link, at FROM {schema}.journal ORDER BY seq DESC LIMIT 1"
-)
+_FACTS: Final = "SELECT name, value FROM {schema}.facts"
+_LAST: Final = "SELECT seq, link, at FROM {schema}.journal ORDER BY seq DESC LIMIT 1"
+_LAST_OF_ALL: Final = "SELECT seq, link, at FROM {schema}.last_entry()"
 _MOMENT: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _DOUBT_SECONDS: Final = 30
 _PAUSE_SECONDS: Final = 0.2
@@ -61,9 +61,12 @@ class PostgresConnection:
     IntegrityError: tuple[()] = ()  # a refusal ends the transaction; no writer goes on
     text_factory: Any = str  # texts of Postgres are always well-formed
 
-    def __init__(self, connect: Callable[[], psycopg.Connection[Any]], schema: str) -> None:
+    def __init__(
+        self, connect: Callable[[], psycopg.Connection[Any]], schema: str, *, sees_all: bool = True
+    ) -> None:
         self._connect = connect
         self._schema = schema
+        self._sees_all = sees_all
         self.raw = connect()
         self.in_transaction = False
         self.facts = dict[str, str]()
@@ -75,6 +78,8 @@ class PostgresConnection:
 
     def execute(self, sql: str, parameters: Any = (), /) -> Cursor:
         """Run a statement, over a new connection if the last broke while nobody used it."""
+        if not self._sees_all:
+            sql = WHOLE_JOURNAL.get(sql, sql)
         statement, given = to_postgres(sql, self._schema), to_parameters(parameters)
         try:
             return self.raw.execute(statement, given, binary=True)
@@ -114,8 +119,10 @@ class Connections:
         durability: Literal["full", "normal"],
         *,
         pooled: bool = False,
+        tenant: str | None = None,
     ) -> None:
         self._url = url
+        self._tenant = tenant
         self.schema = f'"{schema}"'
         self._shown = shown
         self._pooled = pooled
@@ -125,14 +132,21 @@ class Connections:
         }
         if durability == "normal":
             settings["synchronous_commit"] = "off"
+        if tenant is not None:
+            settings[SETTING] = tenant
         # A pooler gives the connection to others after the transaction.
         word = "SET LOCAL" if pooled else "SET"
-        set_all = "".join(f"{word} {name} = '{value}'; " for name, value in settings.items())
+        set_all = "".join(
+            f"{word} {name} = {sql.Literal(value).as_string()}; "
+            for name, value in settings.items()
+        )
         self._prelude = "" if pooled else set_all
         self._begin = (
             f"BEGIN; {set_all if pooled else ''}SELECT pg_advisory_xact_lock({_APPLICATION_ID}, "
-            f"'{self.schema}.journal'::regclass::oid::int); {_START.format(schema=self.schema)}"
-        )
+            f"'{self.schema}.journal'::regclass::oid::int); {_FACTS}; "
+            f"{_LAST_OF_ALL if tenant else _LAST}"
+        ).replace("{schema}", self.schema)
+        self._local = set_all if pooled and tenant is not None else ""
         self._closed = False
         self._create_locks()
         self._idle: list[PostgresConnection] = []
@@ -144,7 +158,7 @@ class Connections:
 
     def connect(self) -> PostgresConnection:
         """Open a connection."""
-        return PostgresConnection(self._connect, self.schema)
+        return PostgresConnection(self._connect, self.schema, sees_all=self._tenant is None)
 
     def _connect(self) -> psycopg.Connection[Any]:
         raw = psycopg.connect(
@@ -259,7 +273,11 @@ class Connections:
     def reading(self) -> Iterator[PostgresConnection]:
         """Hold a connection for single statements."""
         with self.translated(), self._reader() as connection:
-            yield connection
+            if self._local:  # the tenant's setting lasts for a transaction
+                with self._at_moment(connection):
+                    yield connection
+            else:
+                yield connection
 
     @contextmanager
     def _reader(self) -> Iterator[PostgresConnection]:
@@ -284,7 +302,7 @@ class Connections:
     @contextmanager
     def read_transaction(self) -> Iterator[PostgresConnection]:
         """Hold a connection for several statements that see the same state."""
-        with self.reading() as connection, _moment(connection):
+        with self.translated(), self._reader() as connection, self._at_moment(connection):
             yield connection
 
     aside = read_transaction
@@ -296,8 +314,22 @@ class Connections:
             if self._closed:
                 raise StoreClosedError
             connection = self.connect()
-            with connection.raw, _moment(connection):
+            with connection.raw, self._at_moment(connection):
                 yield connection
+
+    @contextmanager
+    def _at_moment(self, connection: PostgresConnection) -> Iterator[None]:
+        """Let the statements of the body see one state."""
+        connection.execute(_MOMENT)
+        connection.in_transaction = True
+        try:
+            if self._local:
+                connection.raw.execute(self._local)
+            yield
+        finally:
+            connection.in_transaction = False
+            if not connection.raw.closed:
+                connection.raw.execute("ROLLBACK")
 
     def sleep(self) -> None:
         """Finish current work, close the connections and hold still until ``resume``."""
@@ -345,19 +377,6 @@ def _has_broken(raw: psycopg.Connection[Any], error: BaseException) -> bool:
     if not isinstance(error, psycopg.OperationalError):
         return False
     return raw.closed or error.sqlstate is None or error.sqlstate.startswith("57P")
-
-
-@contextmanager
-def _moment(connection: PostgresConnection) -> Iterator[None]:
-    """Let the statements of the body see one state."""
-    connection.execute(_MOMENT)
-    connection.in_transaction = True
-    try:
-        yield
-    finally:
-        connection.in_transaction = False
-        if not connection.raw.closed:
-            connection.raw.execute("ROLLBACK")
 
 
 def _translate(shown: str, error: psycopg.Error) -> BethinkError:

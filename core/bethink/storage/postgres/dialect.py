@@ -48,7 +48,8 @@ _RULES: Final = tuple(
         (r"(?<![:\w]):([a-z]\w*)", r"%(\1)s"),
     )
 )
-_TABLE: Final = re.compile(rf"\b(FROM|JOIN|INTO|UPDATE) ({'|'.join(TABLES)})\b")
+_FUNCTIONS: Final = ("last_entry", "time_of", "drop_wider_segments")
+_TABLE: Final = re.compile(rf"\b(FROM|JOIN|INTO|UPDATE) ({'|'.join((*TABLES, *_FUNCTIONS))})\b")
 _KEPT_STATEMENTS: Final = 4096
 
 

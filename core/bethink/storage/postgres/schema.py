@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias
 
 from psycopg import Connection
 from psycopg.errors import InsufficientPrivilege
@@ -11,6 +11,7 @@ from psycopg.sql import SQL, Identifier
 
 from ...errors import NotABethinkFileError, SchemaTooNewError, StorageError
 from .dialect import TABLES
+from .tenants import bind
 
 VERSION_1: Final = Path(__file__).with_name("version_1.sql").read_text(encoding="utf-8")
 """The tables of the first version; columns are explained in SQLite's ``version_1.sql``."""
@@ -18,6 +19,7 @@ VERSION_1: Final = Path(__file__).with_name("version_1.sql").read_text(encoding=
 MIGRATIONS: Final = (VERSION_1,)
 LATEST: Final = len(MIGRATIONS)
 
+Rights: TypeAlias = Literal["read", "write", "tenant"]
 VIEWS: Final = ("memories", "history")
 _MAINTAINED_SINCE: Final = 170_000
 """Since Postgres 17 a role may vacuum tables of a different owner."""
@@ -67,15 +69,22 @@ def _migrate(connection: Connection[Any], schema: str, shown: str) -> None:
         connection.execute(f'UPDATE "{schema}".bethink SET version = %s', (LATEST,))
 
 
-def grant(connection: Connection[Any], schema: str, role: str, *, writes: bool) -> None:
-    """Let *role* use the store, or only read the views; neither may change a table's form."""
+def grant(connection: Connection[Any], schema: str, role: str, rights: Rights) -> None:
+    """Let *role* use the store, use the store for one tenant at a time, or only read the views.
+
+    No role may change a table's form. A tenant's role reads no view, since views show all rows.
+    """
     may_vacuum = connection.info.server_version >= _MAINTAINED_SINCE
     verbs = "SELECT, INSERT, UPDATE, DELETE" + (", MAINTAIN" if may_vacuum else "")
-    granted = [("USAGE", "SCHEMA", ""), *(("SELECT", "TABLE", view) for view in VIEWS)]
-    if writes:
+    granted = [("USAGE", "SCHEMA", "")]
+    if rights != "tenant":
+        granted += (("SELECT", "TABLE", view) for view in VIEWS)
+    if rights != "read":
         granted += [("SELECT", "TABLE", "bethink"), *((verbs, "TABLE", name) for name in TABLES)]
     with connection.transaction():
-        for rights, kind, name in granted:
+        for verbs, kind, name in granted:
             target = Identifier(schema, name) if name else Identifier(schema)
-            statement = SQL(f"GRANT {rights} ON {kind} {{}} TO {{}}")
+            statement = SQL(f"GRANT {verbs} ON {kind} {{}} TO {{}}")
             connection.execute(statement.format(target, Identifier(role)))
+        if rights == "tenant":
+            bind(connection, schema, role)

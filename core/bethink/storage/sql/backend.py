@@ -187,6 +187,7 @@ class SQLBackend(SQLReader):
         with self._connections.read_transaction() as connection:
             if since < read_cut(connection).seq:  # nobody knows any more what changed since
                 return Changes(since, read_head(connection), frozenset(), (), erased=None)
+            head = read_head(connection)  # perhaps an entry of another tenant
             entries = self._auth.read_entries(connection, "WHERE seq > ? ORDER BY seq", since)
             rows = {row for each in entries for row in (each.was, each.row) if row is not None}
             for each in entries:
@@ -203,7 +204,6 @@ class SQLBackend(SQLReader):
                 *parameters,
                 using="NOT INDEXED",
             )
-        head = entries[-1].seq if entries else since
         return Changes(since, head, frozenset(rows), tuple(live), erased=erased)
 
     def load(

@@ -84,6 +84,9 @@ def known_id(id: str, state: str) -> str:
 class SQLWriter(SQLReader):
     """Change records, vectors and journal inside one transaction of *connection*."""
 
+    _place: str | None = None
+    """The namespace of entries of no record."""
+
     def __init__(self, connection: Connection, auth: Authenticator = NO_AUTH) -> None:
         self._connection = connection
         self._auth = auth
@@ -331,7 +334,7 @@ class SQLWriter(SQLReader):
             changes = {**changes, FULL_RECORD: non_empty_fields(record)}
         text = None if changes is None else to_json(changes)
         self._note_time(at)
-        id, namespace = (record.id, record.namespace) if record else (None, None)
+        id, namespace = (record.id, record.namespace) if record else (None, self._place)
         columns = (self._head + 1, at, action, id, namespace, was, row)
         self._connection.execute(_ENTRY, self._chain(columns, salt, text))
 

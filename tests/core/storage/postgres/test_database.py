@@ -334,9 +334,9 @@ def count_connections(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     real = connections.PostgresConnection
 
     class Counted(real):  # type: ignore[misc, valid-type]
-        def __init__(self, *given: Any) -> None:
+        def __init__(self, *given: Any, **named: Any) -> None:
             opened.append(self)
-            super().__init__(*given)
+            super().__init__(*given, **named)
 
     monkeypatch.setattr(connections, "PostgresConnection", Counted)
     return opened

@@ -35,7 +35,7 @@ def pooler_port(server_port: int) -> int:
     folder, port = Path(tempfile.mkdtemp(prefix="bethink-pgbouncer-")), free_port()
     folder.chmod(0o755)
     users = folder / "users.txt"
-    users.write_text('"postgres" ""\n')
+    users.write_text('"postgres" ""\n"one_tenant" ""\n')
     settings = folder / "pgbouncer.ini"
     settings.write_text(
         f"[databases]\n* = host=127.0.0.1 port={server_port}\n[pgbouncer]\n"

@@ -1,0 +1,99 @@
+"""Row security: a role that sees the namespaces of one tenant at a time.
+
+The server itself hides the rows of all other tenants, behind the conditions of our own statements.
+A tenant is a namespace with everything below. A connection states its tenant as a setting, and sees
+nothing without the setting. Entries of no record, such as touches, carry the tenant's namespace.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+from psycopg import Connection
+from psycopg.sql import SQL, Identifier
+
+from ...errors import StorageError
+
+SETTING: Final = "bethink.tenant"
+FUNCTIONS: Final = Path(__file__).with_name("tenants.sql").read_text(encoding="utf-8")
+
+_OWN_NAMESPACE: Final = "{schema}.tenant_sees(namespace)"
+_OWN_ROW: Final = (  # while a record moves, the entry of the new row is still to come
+    "EXISTS (SELECT FROM {schema}.records WHERE records.row = {table}.row) "
+    "OR EXISTS (SELECT FROM {schema}.journal WHERE seq = {table}.row)"
+)
+_POLICIES: Final = {
+    "records": _OWN_NAMESPACE,
+    "journal": _OWN_NAMESPACE,
+    "departures": _OWN_NAMESPACE,
+    "segments": _OWN_NAMESPACE,
+    "vectors": _OWN_ROW,
+    "named_vectors": _OWN_ROW,
+    "accesses": "EXISTS (SELECT FROM {schema}.records WHERE records.ordinal = accesses.ordinal)",
+    "links": "EXISTS (SELECT FROM {schema}.records WHERE records.id = links.source)",
+    "snapshots": "EXISTS (SELECT FROM {schema}.journal WHERE journal.seq = snapshots.seq + 1)",
+}
+"""The rows that a tenant sees, by table. The entry that tells of a snapshot is the next entry."""
+
+_WRITABLE: Final = {"snapshots": "TRUE"}  # the entry is still to come
+_EVERYONE: Final = "everyone"
+_IS_BOUND: Final = (
+    "SELECT EXISTS (SELECT FROM pg_policies WHERE schemaname = %s AND tablename = 'records' "
+    "AND permissive = 'RESTRICTIVE' AND EXISTS "
+    "(SELECT FROM unnest(roles) AS role WHERE pg_has_role(role, 'USAGE'))) "
+    "AND NOT EXISTS (SELECT FROM pg_roles WHERE rolname = current_user AND "
+    "(rolsuper OR rolbypassrls))"
+)
+_NOT_BOUND: Final = (
+    "the role {role} sees every tenant; run bethink migrate URL --tenant-writer {role} with the "
+    "owner of the tables"
+)
+_NO_TENANT: Final = "the role {role} sees one tenant only; add ?tenant=NAMESPACE to the URL"
+
+WHOLE_JOURNAL: Final = {
+    "SELECT coalesce(max(seq), 0) FROM journal": (
+        "SELECT coalesce(max(seq), 0) FROM last_entry() AS journal"
+    ),
+    "SELECT at FROM journal WHERE seq = ?": "SELECT at FROM time_of(?) AS at",
+}
+"""Statements about the journal of all tenants, by statements about the visible journal."""
+
+
+def bind(connection: Connection[Any], schema: str, role: str) -> None:
+    """Let *role* see one tenant only; other roles see as much as before."""
+    named = {"schema": Identifier(schema), "role": Identifier(role)}
+    connection.execute(FUNCTIONS.replace("{schema}", f'"{schema}"'))
+    for function in ("last_entry()", "time_of(bigint)", "drop_wider_segments()"):
+        for change in (
+            "REVOKE ALL ON FUNCTION {} FROM PUBLIC",
+            "GRANT EXECUTE ON FUNCTION {} TO {role}",
+        ):
+            target = SQL("{schema}." + function).format(**named)
+            connection.execute(SQL(change).format(target, **named))
+    for table, visible in _POLICIES.items():
+        place = SQL("{schema}.{table}").format(table=Identifier(table), **named)
+        connection.execute(SQL("ALTER TABLE {} ENABLE ROW LEVEL SECURITY").format(place))
+        for policy, kind, roles, seen in (
+            (_EVERYONE, "PERMISSIVE", SQL("PUBLIC"), "TRUE"),
+            (f"tenant {role}", "RESTRICTIVE", Identifier(role), visible),
+        ):
+            condition, writable = (
+                SQL(each.replace("{table}", table)).format(**named)
+                for each in (seen, _WRITABLE.get(table, seen))
+            )
+            name = Identifier(policy)
+            connection.execute(SQL("DROP POLICY IF EXISTS {} ON {}").format(name, place))
+            connection.execute(
+                SQL(
+                    f"CREATE POLICY {{}} ON {{}} AS {kind} TO {{}} USING ({{}}) WITH CHECK ({{}})"
+                ).format(name, place, roles, condition, writable)
+            )
+
+
+def check_bound(connection: Connection[Any], schema: str, tenant: str | None, shown: str) -> None:
+    """Refuse a *tenant* for a role that sees every tenant, and a role that needs a tenant."""
+    ((is_bound,),) = connection.execute(_IS_BOUND, (schema,)).fetchall()
+    if is_bound != (tenant is not None):
+        reason = _NO_TENANT if is_bound else _NOT_BOUND
+        raise StorageError(shown, reason.format(role=connection.info.user))
