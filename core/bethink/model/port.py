@@ -299,11 +299,14 @@ class Backend(Reader, Protocol):
     """Where a store's memories live. Safe for threads, processes and forks."""
 
     location: str
-    read_only: bool
-    """Whether every write is refused, for want of permission."""
 
-    saves_at_once: bool
-    """Whether an index made from rows is saved at once, for the processes of other machines."""
+    @property
+    def read_only(self) -> bool:
+        """Whether every write is refused, for want of permission."""
+
+    @property
+    def saves_at_once(self) -> bool:
+        """Whether an index made from rows is saved at once, for the processes of other machines."""
 
     @property
     def journal_reader(self) -> JournalReader:

@@ -36,6 +36,9 @@ _OWN_PARAMETERS: Final = ("schema", "pooler", "tenant")
 _USE: Final = "outcomes:"
 _WHOLE_STORE: Final = "a tenant sees a part of the store; only the role of the owner {} all"
 _SELECTION: Final = partial(selection, inside_json=False)
+_REFUSED: Final = (
+    "SELECT current_setting('transaction_read_only') = 'on' OR NOT has_table_privilege(?, 'INSERT')"
+)
 _SCHEMA: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 _DETAIL: Final = re.compile(r"Key \((\w+)\)=\((.*)\) already exists")
 
@@ -49,8 +52,6 @@ class PostgresBackend(SQLBackend):
     ``Backend``.
     """
 
-    read_only = False
-    saves_at_once = True
     _selection = staticmethod(_SELECTION)
     _SPELLED_ROWS: ClassVar[int] = 0
     _OUTCOME: ClassVar[str] = "round(outcome::numeric, 1)::float8"
@@ -81,9 +82,25 @@ class PostgresBackend(SQLBackend):
             with self._server.reading() as connection:
                 migrate(connection.raw, schema, self.location)
                 check_bound(connection.raw, schema, self._tenant, self.location)
+            self._read_only = self._cannot_write()
         except BaseException:
             self.close()
             raise
+
+    @property
+    def read_only(self) -> bool:
+        """Whether the server is a replica, or the role may not write."""
+        if self._read_only:  # a replica may be promoted
+            self._read_only = self._cannot_write()
+        return self._read_only
+
+    @property
+    def saves_at_once(self) -> bool:
+        return not self._read_only
+
+    def _cannot_write(self) -> bool:
+        ((refused,),) = self._server.rows(_REFUSED, f"{self._server.schema}.journal")
+        return bool(refused)
 
     @contextmanager
     def write(self) -> Iterator[PostgresWriter]:

@@ -63,7 +63,6 @@ class SQLBackend(SQLReader):
     The methods are documented in ``Backend``.
     """
 
-    saves_at_once = False
     _SPELLED_ROWS: ClassVar[int] = 128
     """So many rows are spelled in a statement; more are listed."""
 
@@ -76,6 +75,10 @@ class SQLBackend(SQLReader):
         self._counts: dict[Scope, tuple[int, int]] = {}
         self._namespaces: dict[Scope, tuple[int, dict[str, int]]] = {}
         self.journal_reader = SQLJournalReader(connections, auth)
+
+    @property
+    def saves_at_once(self) -> bool:
+        return False
 
     @abstractmethod
     def write(self) -> AbstractContextManager[SQLWriter]:

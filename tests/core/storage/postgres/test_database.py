@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 import select
 import socket
 import subprocess
@@ -467,6 +468,31 @@ def test_a_promoted_standby_has_what_was_acknowledged_and_nothing_else() -> None
             standby.promote()
             writers.wait_for(100)
         writers.compare()
+        standby.stop()
+        primary.start()  # for the end of the test
+
+
+def test_a_replica_answers_and_writes_once_promoted() -> None:
+    with server() as primary:
+        with opened(f"{primary.url}?schema=kept") as store:
+            store.store_many([f"memory {n}" for n in range(200)])
+            store.snapshot("first")
+            store.forget(where={"content": "memory 7"})
+        standby = primary.add_standby("replica")
+        with opened(f"{standby.url}?schema=kept") as replica:
+            assert replica.recall("memory 8", k=1)[0].content == "memory 8"
+            assert (replica.count(), len(replica.as_of("first").all())) == (199, 200)
+            assert replica.all(where={"access_count": {"$gt": 0}}) == []  # nothing is written
+            assert replica.verify().ok
+            assert replica.export(io.StringIO()) > 0
+            with pytest.raises(StorageError, match="read-only"):
+                replica.store("too early")
+        with opened(f"{standby.url}?schema=kept") as replica:
+            replica.recall("memory 8", k=1)
+            primary.kill()
+            standby.promote()
+            replica.store("written after all")
+            assert replica.all(where={"access_count": 1})[0].content == "memory 8"
         standby.stop()
         primary.start()  # for the end of the test
 
