@@ -22,6 +22,7 @@ _NAMES_BY_MODULE = {
     "features.compaction": "Compaction",
     "features.duplicates": "Consolidated",
     "features.files": "FileEntry Files",
+    "features.history": "Change Diff Version",
     "features.integrity": "Integrity Repair",
     "features.links": "Relation",
     "features.messages": "MessageLog",
@@ -36,7 +37,6 @@ _NAMES_BY_MODULE = {
         "KeyedMemory LongTermMemory Memory MemoryItem ScoredRecord ShortTermMemory VectorMemory"
     ),
     "features.why_not": "WhyNot",
-    "memory.history": "Change Diff Version",
     "memory.ranking": "Ranking WeightedSum",
     "model.namespaces": "EVERYWHERE Subtree segment unsegment",
     "model.records": ("Explanation LogEntry MemoryRecord Problem RecallResult Snapshot"),

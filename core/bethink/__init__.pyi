@@ -40,6 +40,9 @@ from .features.compaction import Compaction as Compaction
 from .features.duplicates import Consolidated as Consolidated
 from .features.files import FileEntry as FileEntry
 from .features.files import Files as Files
+from .features.history import Change as Change
+from .features.history import Diff as Diff
+from .features.history import Version as Version
 from .features.integrity import Integrity as Integrity
 from .features.integrity import Repair as Repair
 from .features.links import Relation as Relation
@@ -67,9 +70,6 @@ from .features.working import MemoryItem as MemoryItem
 from .features.working import ScoredRecord as ScoredRecord
 from .features.working import ShortTermMemory as ShortTermMemory
 from .features.working import VectorMemory as VectorMemory
-from .memory.history import Change as Change
-from .memory.history import Diff as Diff
-from .memory.history import Version as Version
 from .memory.ranking import Ranking as Ranking
 from .memory.ranking import WeightedSum as WeightedSum
 from .model.namespaces import EVERYWHERE as EVERYWHERE

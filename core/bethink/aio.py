@@ -15,8 +15,8 @@ from .calls import suggesting
 from .features.files import Files
 from .features.transfer import Archived, Merged
 from .features.working import KeyedMemory, VectorMemory
-from .memory.history import When
 from .memory.memories import check_store
+from .memory.moments import When
 from .model.fields import fail
 from .model.namespaces import EVERYWHERE
 from .model.records import MemoryRecord

@@ -11,6 +11,7 @@ from .features.compaction import CompactionVerbs
 from .features.conflicts import ConflictVerbs
 from .features.container import Container
 from .features.files import refuse_gaps
+from .features.history import HistoryVerbs
 from .features.integrity import IntegrityVerbs
 from .features.links import LinkReader, LinkVerbs
 from .features.models import MiniLMEmbedder
@@ -24,7 +25,7 @@ from .features.transfer import TransferVerbs
 from .features.undo import UndoVerbs
 from .features.why_not import WhyNotVerbs
 from .memory.engine import Engine, Transaction
-from .memory.history import When
+from .memory.moments import When
 from .model.replay import Moment
 
 
@@ -48,6 +49,7 @@ class Past(LinkReader, Container):
 
 @suggesting
 class MemoryStore(
+    HistoryVerbs,
     OutcomeVerbs,
     LinkVerbs,
     ConflictVerbs,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bethink import MemoryStore
 from bethink.memory.engine import Engine
-from bethink.memory.history.moments import Moments
+from bethink.memory.moments import Moments
 from bethink.storage.sqlite import SQLiteBackend
 from bethink.storage.sqlite.connection import Connections
 

@@ -46,7 +46,7 @@ from bethink.index.threads import (
     SMALL_TALK_DISCOUNT,
     THREAD_BONUS,
 )
-from bethink.memory.history import When
+from bethink.memory.moments import When
 from bethink.memory.reading import DEFAULT_SHARE
 from bethink.memory.search import DIGITS
 from bethink.model.filters import matches, parse

@@ -9,8 +9,8 @@ from typing import Final
 
 from ..errors import CompactedError, ValidationError
 from ..memory.engine import Engine
-from ..memory.history import When
 from ..memory.memories import Memories
+from ..memory.moments import When
 from ..memory.ranking import DAY
 from ..model import fields
 from ..model.namespaces import EVERYWHERE

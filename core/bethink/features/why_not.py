@@ -8,8 +8,8 @@ from typing import Literal, TypeAlias, Unpack
 
 from ..calls import spelled_out
 from ..errors import CorruptStoreError
-from ..memory.history import When
 from ..memory.memories import Memories
+from ..memory.moments import When
 from ..memory.ranking import Ranking
 from ..memory.reading import (
     MAX_ATTEMPTS,

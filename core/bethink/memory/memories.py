@@ -1,4 +1,4 @@
-"""Memories: the kernel verbs, checked and passed on to writing, reading and history."""
+"""Memories: the kernel verbs, checked and passed on to writing, reading and moments."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ from ..model.records import (
     SortField,
 )
 from ..storage import Anchor, open_backend
-from . import history, reading, writing
+from . import reading, writing
 from .engine import Engine, Screen, Transaction
-from .history import Diff, Moments, Version, When
+from .moments import Moments, When
 from .ranking import Ranking, WeightedSum, checked_ranking
 from .reading import NamedVector, RecallOptions, Request, recall_request
 from .search import Mode
@@ -430,35 +430,6 @@ class Memories(View):
     def snapshots(self) -> list[Snapshot]:
         """Return the snapshots, oldest first."""
         return self._moments.all()
-
-    def diff(self, since: When, until: When | None = None, *, namespace: Scope = "default") -> Diff:
-        """Return the live records of *namespace* added, changed or removed between two moments.
-
-        *until* None is the present. An *until* before *since* gives the way back. Accesses alone
-        are no change.
-        """
-        first, scope = self._moments.find(since), check_scope(namespace)
-        last = self._moments.now() if until is None else self._moments.find(until)
-        return history.diff(self._engine.backend, first, last, scope)
-
-    def audit(
-        self,
-        key: str,
-        *,
-        namespace: str = "default",
-        as_of: When | None = None,
-        limit: int | None = None,
-    ) -> list[Version]:
-        """Return every version of the fact *key*, with times and successors, oldest first.
-
-        With *as_of*, a moment as in ``as_of``, return the versions known at the moment; with
-        *limit*, only the last so many.
-        """
-        place, name = check_namespace(namespace), fields.label("key", key)
-        known = self._moments.now() if as_of is None else self._moments.find(as_of)
-        return history.audit(
-            self._engine.backend, place, name, known.seq, fields.limit("limit", limit)
-        )
 
     @property
     def closed(self) -> bool:

@@ -13,7 +13,7 @@ from unicodedata import normalize
 from ..aio import AsyncMemoryStore
 from ..errors import ValidationError
 from ..features.why_not import WhyNot
-from ..memory.history import When
+from ..memory.moments import When
 from ..memory.ranking import Ranking
 from ..memory.reading import RecallOptions
 from ..model.records import LogEntry, MemoryRecord, RecallResult

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 import pytest
 
 from bethink import HashEmbedder, MemoryStore, ValidationError
-from bethink.memory.history import audit
+from bethink.features import history
 from bethink.storage.sql import inspection
 from bethink.storage.sql.authenticator import NO_AUTH
 
@@ -86,7 +85,7 @@ def test_an_audit_with_a_limit_reads_the_last_holders_of_a_key(
         store.forget(last.id)
         store.update(first.id, key="office", content="room 60")
         every = store.audit("office")
-        read = count_calls(monkeypatch, sys.modules[audit.__module__], "_versions")
+        read = count_calls(monkeypatch, history, "_versions")
         for limit in (0, 1, 2, 10, 61, 100):
             assert store.audit("office", limit=limit) == every[max(0, len(every) - limit) :]
         assert store.audit("office", as_of=20, limit=3) == store.audit("office", as_of=20)[-3:]

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 from ...errors import ValidationError
 from ...memory import reading
 from ...memory.engine import Engine
-from ...memory.history import When
 from ...memory.memories import Memories
+from ...memory.moments import When
 from ...memory.writing import find_live, supersede
 from ...model import fields
 from ...model.filters import Where, parse

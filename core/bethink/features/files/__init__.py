@@ -25,8 +25,8 @@ from ...errors import (
     PathTakenError,
     ValidationError,
 )
-from ...memory.history import When
 from ...memory.memories import check_store
+from ...memory.moments import When
 from ...model import fields
 from ...model.namespaces import check_namespace
 from ...model.records import MemoryRecord

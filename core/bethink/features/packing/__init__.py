@@ -19,8 +19,8 @@ import numpy as np
 
 from ...calls import spelled_out
 from ...memory.engine import Engine
-from ...memory.history.moments import When
 from ...memory.memories import Memories
+from ...memory.moments import When
 from ...memory.ranking import DAY, Ranking
 from ...memory.reading import (
     RECALL_DEFAULTS,

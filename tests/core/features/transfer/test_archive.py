@@ -147,10 +147,10 @@ def test_another_store_is_refused_before_anything_is_written(
 
 
 def test_a_file_that_cannot_be_written_gives_nothing_away(
-    store: MemoryStore, tmp_path: Path
+    store: MemoryStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with store:
-        engine_of(store).backend.read_only = True
+        monkeypatch.setattr(engine_of(store).backend, "read_only", True)
         with pytest.raises(StorageError, match="read only"):
             store.archive_to(tmp_path / "old.db", namespace="old")
     assert not (tmp_path / "old.db").exists()

@@ -9,7 +9,7 @@ import pytest
 
 from bethink import EVERYWHERE, MemoryRecord, MemoryStore, NotFoundError, ValidationError
 
-from ...memory.history.counting import Counting
+from ...memory.moments.counting import Counting
 
 UNDOABLE: dict[str, Callable[[MemoryStore, MemoryRecord], object]] = {
     "text": lambda store, record: store.update(record.id, content="other", importance=0.1),

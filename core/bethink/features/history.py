@@ -1,4 +1,4 @@
-"""Differences between two moments of a scope, and every version of a fact."""
+"""The verbs ``diff`` and ``audit``: differences between two moments, and the versions of a fact."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ...model.namespaces import Scope, covers
-from ...model.port import Backend, Current, JournalReader
-from ...model.records import LogEntry, MemoryRecord, spelled_alike
-from ...model.replay import Moment, changed_fields, records_at, replayed
-from ...model.values import Value
+from ..memory.memories import Memories
+from ..memory.moments import When
+from ..model import fields
+from ..model.namespaces import Scope, check_namespace, check_scope, covers
+from ..model.port import Backend, Current, JournalReader
+from ..model.records import LogEntry, MemoryRecord, spelled_alike
+from ..model.replay import Moment, changed_fields, records_at, replayed
+from ..model.values import Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +66,38 @@ class Version(Value):
     replaced_by: str | None = None
 
 
-def diff(backend: Backend, since: Moment, until: Moment, scope: Scope) -> Diff:
+class HistoryVerbs(Memories):
+    """The verbs ``diff`` and ``audit``."""
+
+    def diff(self, since: When, until: When | None = None, *, namespace: Scope = "default") -> Diff:
+        """Return the live records of *namespace* added, changed or removed between two moments.
+
+        *until* None is the present. An *until* before *since* gives the way back. Accesses alone
+        are no change.
+        """
+        first, scope = self._moments.find(since), check_scope(namespace)
+        last = self._moments.now() if until is None else self._moments.find(until)
+        return _diff(self._engine.backend, first, last, scope)
+
+    def audit(
+        self,
+        key: str,
+        *,
+        namespace: str = "default",
+        as_of: When | None = None,
+        limit: int | None = None,
+    ) -> list[Version]:
+        """Return every version of the fact *key*, with times and successors, oldest first.
+
+        With *as_of*, a moment as in ``as_of``, return the versions known at the moment; with
+        *limit*, only the last so many.
+        """
+        place, name = check_namespace(namespace), fields.label("key", key)
+        known = self._moments.now() if as_of is None else self._moments.find(as_of)
+        return versions(self._engine.backend, place, name, known.seq, fields.limit("limit", limit))
+
+
+def _diff(backend: Backend, since: Moment, until: Moment, scope: Scope) -> Diff:
     """Return the changes in *scope* between two moments; *until* may be the earlier moment."""
     first, last = sorted((since.seq, until.seq))
     changed = backend.journal_reader.candidates(scope, last, first)
@@ -96,7 +130,7 @@ def _readable(
     }
 
 
-def audit(
+def versions(
     backend: Backend, namespace: str, key: str, seq: int, limit: int | None = None
 ) -> list[Version]:
     """Return the versions, or the last *limit*, of the fact *key* up to entry *seq*, in order."""

@@ -1,18 +1,23 @@
-"""Moments of a store: named, found by entry or time, and read like the present."""
+"""Moments of a store: named, found by entry or time, and read like the present.
+
+A moment is a position in the journal, so no clock decides the order. A time means the last entry,
+in the journal's order, made by then. Where the clock once stepped back, every entry before belongs
+to the moment, even an entry with a later date.
+"""
 
 from __future__ import annotations
 
 from datetime import datetime
 from typing import Final, TypeAlias
 
-from ...errors import CompactedError, NotFoundError, ValidationError
-from ...index import PastIndex
-from ...model import fields
-from ...model.port import entry_at
-from ...model.records import LogEntry, Snapshot
-from ...model.replay import Moment
-from ...storage import PastBackend
-from ..engine import Engine
+from ..errors import CompactedError, NotFoundError, ValidationError
+from ..index import PastIndex
+from ..model import fields
+from ..model.port import entry_at
+from ..model.records import LogEntry, Snapshot
+from ..model.replay import Moment
+from ..storage import PastBackend
+from .engine import Engine
 
 When: TypeAlias = str | int | float | datetime | Snapshot | LogEntry
 """A snapshot or its name, a journal entry or its number, or a time.
