@@ -94,7 +94,7 @@ class HistoryVerbs(Memories):
         """
         place, name = check_namespace(namespace), fields.label("key", key)
         known = self._moments.now() if as_of is None else self._moments.find(as_of)
-        return versions(self._engine.backend, place, name, known.seq, fields.limit("limit", limit))
+        return _audit(self._engine.backend, place, name, known.seq, fields.limit("limit", limit))
 
 
 def _diff(backend: Backend, since: Moment, until: Moment, scope: Scope) -> Diff:
@@ -130,7 +130,7 @@ def _readable(
     }
 
 
-def versions(
+def _audit(
     backend: Backend, namespace: str, key: str, seq: int, limit: int | None = None
 ) -> list[Version]:
     """Return the versions, or the last *limit*, of the fact *key* up to entry *seq*, in order."""
@@ -157,13 +157,13 @@ def versions(
 def _versions(entries: Iterable[LogEntry], place: tuple[str, str, str]) -> Iterator[Version]:
     """Yield the versions of a record while namespace, key and state were *place*."""
     version: Version | None = None
-    fields: dict[str, Any] = {}
+    told: dict[str, Any] = {}
     for entry in entries:
-        fields = replayed(fields, entry.changes, entry.at)
-        text = fields.get("content", ""), fields.get("value")
-        holds = (fields.get("namespace"), fields.get("key"), fields.get("state")) == place
+        told = replayed(told, entry.changes, entry.at)
+        text = told.get("content", ""), told.get("value")
+        holds = (told.get("namespace"), told.get("key"), told.get("state")) == place
         if version and not (holds and spelled_alike(text, (version.content, version.value))):
-            heir = version.id if holds else fields.get("superseded_by")
+            heir = version.id if holds else told.get("superseded_by")
             yield replace(
                 version,
                 until_seq=entry.seq,
