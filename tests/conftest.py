@@ -26,8 +26,6 @@ FRAMEWORKS = ("numpy", "langchain-core", "langgraph", "crewai", "autogen-agentch
 pytest.register_assert_rewrite(
     "bethink.testing.contracts",
     "bethink_adapters.langgraph.conformance",
-    "tests.core.storage.contract",
-    "tests.core.storage.journal_contract",
 )
 
 settings.register_profile("steady", deadline=None, derandomize=True)

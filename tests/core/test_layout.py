@@ -49,6 +49,8 @@ FRAMEWORKS = {
 # What only pytest itself or a test imports.
 FOR_PYTEST = {
     "bethink.testing.contracts",
+    "bethink.testing.contracts.backends",
+    "bethink.testing.contracts.journals",
     "bethink.testing.contracts.memories",
     "bethink.testing.contracts.messages",
     "bethink_adapters.langgraph.conformance.expiry",

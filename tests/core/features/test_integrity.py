@@ -21,11 +21,11 @@ from bethink.features.integrity import MAX_PROBLEMS, _ReplayedRecord
 from bethink.model.inspection import RecordTrace
 from bethink.model.port import Entry
 from bethink.model.replay import record_of, replayed
+from bethink.testing.contracts.samples import records_of
 
 from ...stored import alter
 from ..clock import Clock
 from ..inside import engine_of
-from ..samples import records_of
 
 KEY = b"sixteen bytes or more"
 EMBEDDER = HashEmbedder(16)

@@ -6,8 +6,7 @@ import numpy as np
 
 from bethink.index.recent_rows import RecentRows
 from bethink.model.port import EMBEDDED, Row
-
-from ..samples import record
+from bethink.testing.contracts.samples import record
 
 
 def rows(*numbers: int) -> list[Row]:

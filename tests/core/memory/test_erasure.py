@@ -33,10 +33,10 @@ from bethink.model.port import Backend, Segment
 from bethink.storage.sqlite import SQLiteBackend
 from bethink.storage.sqlite import connection as connections
 from bethink.storage.sqlite.connection import Connections
+from bethink.testing.contracts.samples import records_of
 from bethink.text import terms
 
 from ..inside import engine_of
-from ..samples import records_of
 from ..storage.processes import Child, Say, ask, forks
 from ..storage.replay import assert_journal_is_state, unverified
 

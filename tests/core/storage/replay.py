@@ -11,9 +11,9 @@ from dataclasses import replace
 from bethink import LogEntry, MemoryRecord, MemoryStore
 from bethink.model.journal import START, chain_hash, digest
 from bethink.storage.sql.journal_reader import to_log_entry
+from bethink.testing.contracts.samples import records_of
 
 from ..inside import engine_of
-from ..samples import records_of
 
 COLUMNS = "seq, at, action, id, namespace, was, row, digest, link, salt, changes"
 

@@ -12,8 +12,7 @@ import pytest
 from bethink.model.port import Backend
 from bethink.storage import open_backend
 from bethink.storage.sql.loading import _find_tail
-
-from ..samples import insert, record, segment
+from bethink.testing.contracts.samples import insert, record, segment
 
 
 @pytest.fixture

@@ -16,8 +16,15 @@ from bethink.model.fields import to_json
 from bethink.model.journal import non_empty_fields
 from bethink.model.port import EMBEDDED, Backend
 from bethink.storage import open_backend
-
-from ..samples import EVERY_FIELD, insert, move, patch, record, records_of, vector
+from bethink.testing.contracts.samples import (
+    EVERY_FIELD,
+    insert,
+    move,
+    patch,
+    record,
+    records_of,
+    vector,
+)
 
 
 @pytest.fixture(params=[None, b"a key of some bytes"], ids=["plain", "keyed"])

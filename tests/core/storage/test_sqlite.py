@@ -18,9 +18,9 @@ from bethink.storage import open_backend
 from bethink.storage.sqlite import connection as connections
 from bethink.storage.sqlite.connection import Connections
 from bethink.storage.sqlite.schema import APPLICATION_ID, LATEST
+from bethink.testing.contracts.backends import BackendContract, DurableContract
+from bethink.testing.contracts.samples import insert, record
 
-from ..samples import insert, record
-from .contract import BackendContract, DurableContract
 from .processes import NOBODY, Child, Say, ask, forks
 
 

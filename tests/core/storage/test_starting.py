@@ -21,9 +21,9 @@ from bethink.storage import open_backend
 from bethink.storage.sql import loading
 from bethink.storage.sqlite import SQLiteBackend
 from bethink.storage.sqlite.opening import connect
+from bethink.testing.contracts.samples import insert, record
 
 from ..inside import engine_of
-from ..samples import insert, record
 from .scripts import script, state_of
 
 BLOCK = 16

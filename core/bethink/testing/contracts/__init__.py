@@ -1,4 +1,4 @@
-"""The behaviour of keyed memories and message logs, as tests for any implementation.
+"""The behaviour of keyed memories, message logs and storage backends, as tests for any class.
 
 A test file inherits a contract, says what to make and where, and pytest collects the tests::
 
@@ -11,10 +11,19 @@ A test file inherits a contract, says what to make and where, and pytest collect
 
 ``WorkingMemoryContract`` is for every ``Memory`` that can forget, ``KeyedMemoryContract`` for
 classes with the verbs of ``KeyedMemory``, ``MessageLogContract`` for classes with the verbs of
-``MessageLog``. pytest has to be installed, as the extra ``testing`` does.
+``MessageLog``. ``BackendContract`` is for a ``Backend``, given by the fixture ``backend``, and
+``DurableContract`` for backends that outlive the process, at the place of the fixture ``location``.
+pytest has to be installed, as the extra ``testing`` does.
 """
 
+from .backends import BackendContract, DurableContract
 from .memories import KeyedMemoryContract, WorkingMemoryContract
 from .messages import MessageLogContract
 
-__all__ = ["KeyedMemoryContract", "MessageLogContract", "WorkingMemoryContract"]
+__all__ = [
+    "BackendContract",
+    "DurableContract",
+    "KeyedMemoryContract",
+    "MessageLogContract",
+    "WorkingMemoryContract",
+]

@@ -32,9 +32,9 @@ from bethink import (
 from bethink.bench.__main__ import main
 from bethink.storage import open_backend
 from bethink.storage.postgres import connection as connections
+from bethink.testing.contracts.backends import DurableContract
+from bethink.testing.contracts.samples import insert, record
 
-from ...samples import insert, record
-from ..contract import DurableContract
 from .server import fresh_location, server
 
 

@@ -18,8 +18,8 @@ from typing import Any, Final
 import pytest
 
 from bethink import HashEmbedder, KeyedMemory, MemoryStore
+from bethink.testing.contracts.backends import DurableContract
 
-from ..contract import DurableContract
 from ..processes import forks, together
 from .server import NOBODY, free_port, fresh_location
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from bethink.model.arrays import Vector
-from bethink.model.port import Backend, Row, Segment
-from bethink.model.records import MemoryRecord
+from ...model.arrays import Vector
+from ...model.port import Backend, Row, Segment
+from ...model.records import MemoryRecord
 
 NAMESPACES = ("a", "a/b", "a/b/c", "a-b", "a.b", "a0", "ab", "b", "a/é")
 EVERY_FIELD = MemoryRecord(

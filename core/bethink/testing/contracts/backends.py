@@ -15,14 +15,14 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 
-from bethink.errors import DimensionError, StoreClosedError, ValidationError
-from bethink.model.filters import in_key_range, matches, parse, unexpired
-from bethink.model.namespaces import EVERYWHERE, Scope, Subtree
-from bethink.model.port import BY_KEY, EMBEDDED, LAST_KEY, Backend, Page
-from bethink.model.records import SortField, State
-from bethink.storage import open_backend
-
-from ..samples import (
+from ...errors import DimensionError, StoreClosedError, ValidationError
+from ...model.filters import in_key_range, matches, parse, unexpired
+from ...model.namespaces import EVERYWHERE, Scope, Subtree
+from ...model.port import BY_KEY, EMBEDDED, LAST_KEY, Backend, Page
+from ...model.records import SortField, State
+from ...storage import open_backend
+from .journals import JournalContract
+from .samples import (
     EVERY_FIELD,
     FILTERS,
     NAMESPACES,
@@ -37,10 +37,9 @@ from ..samples import (
     vector,
     zoo,
 )
-from .journal_contract import ChronicleContract
 
 
-class BackendContract(ChronicleContract):
+class BackendContract(JournalContract):
     """The tests that need one backend, new and empty."""
 
     def test_a_new_backend_holds_nothing(self, backend: Backend) -> None:

@@ -8,14 +8,13 @@ from dataclasses import replace
 
 import pytest
 
-from bethink.errors import ValidationError
-from bethink.model.arrays import Vector
-from bethink.model.journal import non_empty_fields
-from bethink.model.namespaces import EVERYWHERE, Scope, Subtree
-from bethink.model.port import EMBEDDED, Backend, Current, Link, entry_at
-from bethink.model.records import Snapshot
-
-from ..samples import (
+from ...errors import ValidationError
+from ...model.arrays import Vector
+from ...model.journal import non_empty_fields
+from ...model.namespaces import EVERYWHERE, Scope, Subtree
+from ...model.port import EMBEDDED, Backend, Current, Link, entry_at
+from ...model.records import Snapshot
+from .samples import (
     EVERY_FIELD,
     erase,
     insert,
@@ -45,11 +44,12 @@ def ids(found: list[Current]) -> list[str]:
 
 
 def damage(backend: Backend) -> list[str]:
+    """Return the damage that an inspection finds."""
     with backend.inspect() as inspection:
         return [str(problem) for problem in inspection.damage()]
 
 
-class ChronicleContract(ABC):
+class JournalContract(ABC):
     """The tests that ask a backend about its past."""
 
     @pytest.fixture
