@@ -10,7 +10,7 @@ from ..memory.memories import Memories
 from ..memory.moments import When
 from ..model import fields
 from ..model.namespaces import Scope, check_namespace, check_scope, covers
-from ..model.port import Backend, Current, JournalReader
+from ..model.port import Backend, Current, JournalReader, LogQuery
 from ..model.records import LogEntry, MemoryRecord, spelled_alike
 from ..model.replay import Moment, changed_fields, records_at, replayed
 from ..model.values import Value
@@ -141,7 +141,7 @@ def _audit(
         holders = backend.journal_reader.key_holders(namespace, key, seq, asked)
         found: list[Version] = []
         for current in holders:
-            entries = backend.log(id=current.record.id)[::-1]
+            entries = backend.log(LogQuery(id=current.record.id))[::-1]
             known = (entry for entry in entries if entry.seq <= seq)
             found += _versions(known, (namespace, key, "live"))
         found.sort(key=lambda version: version.seq)

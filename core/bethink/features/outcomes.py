@@ -20,7 +20,7 @@ from ..memory.memories import Memories
 from ..model import fields
 from ..model.filters import All, Compare
 from ..model.namespaces import EVERYWHERE
-from ..model.port import Stored, Writer
+from ..model.port import LogQuery, Stored, Writer
 from ..model.records import LOWEST_LIVE, MemoryRecord, State
 from ..model.values import Value
 from .files import is_chunked
@@ -113,7 +113,7 @@ class OutcomeVerbs(Memories):
                 entry.changes["outcome"],
                 entry.changes.get("session"),
             )
-            for entry in reversed(backend.log(id=name))
+            for entry in reversed(backend.log(LogQuery(id=name)))
             if "outcome" in entry.changes and entry.action not in _ALL_FIELD_ACTIONS
         ]
 

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..memory.memories import check_store
 from ..model.namespaces import check_namespace
+from ..model.port import LogQuery
 from ..model.records import MemoryRecord
 from .keys import Held, keys_between, last_between, store_if
 
@@ -106,7 +107,7 @@ class _Conversation:
             return None
         first: Mapping[str, Any] = {"author": record.author, "content": record.content}
         if record.updated_at != record.created_at:
-            first = self.store._engine.backend.log(id=record.id)[-1].changes
+            first = self.store._engine.backend.log(LogQuery(id=record.id))[-1].changes
         return first.get("author") or "", first.get("content") or ""
 
 

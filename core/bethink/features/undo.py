@@ -12,7 +12,7 @@ from ..memory.memories import Memories
 from ..memory.writing import check_key_free, comes_after, successor_of
 from ..model import fields
 from ..model.arrays import Vector
-from ..model.port import EMBEDDED, Backend, entry_at
+from ..model.port import EMBEDDED, Backend, LogQuery, entry_at
 from ..model.records import LogEntry, MemoryRecord, State, different, embedded_text
 from ..model.replay import SILENT_FIELDS, RecordAt, changed_fields, records_at
 from .files import refuse_gaps
@@ -129,7 +129,7 @@ def _check_last(backend: Backend, step: _Reversal) -> None:
     A later entry that was undone does not count, nor does the entry that undid the later entry.
     """
     undone: set[int] = set()
-    for later in backend.log(id=step.after.id, since=step.seq):  # newest first
+    for later in backend.log(LogQuery(id=step.after.id, since=step.seq)):  # newest first
         undoes = later.changes.get("undoes", 0)
         if later.seq in undone:
             continue

@@ -31,7 +31,7 @@ from ..model.filters import Where, constant, parse
 from ..model.forks import fork_lock, watch
 from ..model.ids import IdFactory
 from ..model.namespaces import EVERYWHERE, Scope, check_namespace, check_scope
-from ..model.port import EMBEDDED, Page, entry_at
+from ..model.port import EMBEDDED, LogQuery, Page, entry_at
 from ..model.progress import Progress, Tell, telling
 from ..model.records import (
     GIVEN_DEFAULTS,
@@ -410,7 +410,7 @@ class Memories(View):
         skip = fields.boolean("skip_damaged", skip_damaged)
         first = fields.integer("since", since, 0)
         last = None if until is None else fields.integer("until", until, 0)
-        return self._engine.backend.log(most, of, scope, first, skip, last)
+        return self._engine.backend.log(LogQuery(most, of, scope, first, last, skip))
 
     def entry(self, seq: int) -> LogEntry:
         """Return journal entry *seq*; an unknown or compacted entry raises ``NotFoundError``."""

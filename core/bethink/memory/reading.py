@@ -18,7 +18,7 @@ from ..model import fields
 from ..model.arrays import Vector
 from ..model.filters import All, Filter, Where, expired, parse, unexpired
 from ..model.namespaces import EVERYWHERE, Scope, Subtree, check_scope
-from ..model.port import EMBEDDED, Backend, Page
+from ..model.port import EMBEDDED, Backend, LogQuery, Page
 from ..model.records import Listed, MemoryRecord, RecallResult, with_accesses
 from ..text import read_query
 from .engine import Engine
@@ -335,5 +335,5 @@ def similar_scopes(backend: Backend, scope: Scope | None) -> list[Scope]:
         if found:
             place = f"{before}/{path}".removeprefix("/")
             similar[place if isinstance(scope, str) and not after else Subtree(place)] = None
-    known = similar and backend.log(1, scope=scope)
+    known = similar and backend.log(LogQuery(1, scope=scope))
     return [] if known else list(similar)[:_MAX_SIMILAR]

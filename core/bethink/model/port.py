@@ -295,6 +295,20 @@ class Totals(NamedTuple):
     keyed: bool
 
 
+class LogQuery(NamedTuple):
+    """The last *limit* journal entries after *since*, up to *until*, of a record or a scope.
+
+    With ``skip_damaged``, damage is skipped as ``Memories.log`` does.
+    """
+
+    limit: int | None = None
+    id: str | None = None
+    scope: Scope | None = None
+    since: int = 0
+    until: int | None = None
+    skip_damaged: bool = False
+
+
 class Backend(Reader, Protocol):
     """Where a store's memories live. Safe for threads, processes and forks."""
 
@@ -380,19 +394,8 @@ class Backend(Reader, Protocol):
         on. The next opening goes on with an interrupted erasing, too.
         """
 
-    def log(
-        self,
-        limit: int | None = None,
-        id: str | None = None,
-        scope: Scope | None = None,
-        since: int = 0,
-        skip_damaged: bool = False,
-        until: int | None = None,
-    ) -> list[LogEntry]:
-        """Return journal entries after *since*, up to *until*, newest first.
-
-        Damage is skipped as ``Memories.log`` does.
-        """
+    def log(self, query: LogQuery) -> list[LogEntry]:
+        """Return the journal entries of *query*, newest first."""
 
     def backup(self, target: str) -> bool:
         """Copy all data at one moment into the new file *target*, while writers go on.
@@ -558,5 +561,5 @@ class JournalReader(Protocol):
 
 def entry_at(backend: Backend, seq: int) -> LogEntry | None:
     """Return journal entry number *seq*, None without a match."""
-    found = backend.log(1, since=seq - 1, until=seq)
+    found = backend.log(LogQuery(1, since=seq - 1, until=seq))
     return found[0] if found else None

@@ -29,6 +29,7 @@ from ..model.port import (
     Changes,
     Current,
     IndexData,
+    LogQuery,
     Page,
     Row,
     Segment,
@@ -183,17 +184,9 @@ class PastBackend:
                 found |= self.journal_reader.former_vectors([each.row for each in left], name)
         return found
 
-    def log(
-        self,
-        limit: int | None = None,
-        id: str | None = None,
-        scope: Scope | None = None,
-        since: int = 0,
-        skip_damaged: bool = False,
-        until: int | None = None,
-    ) -> list[LogEntry]:
-        end = self._seq if until is None else min(until, self._seq)
-        return self._present.log(limit, id, scope, since, skip_damaged, end)
+    def log(self, query: LogQuery) -> list[LogEntry]:
+        end = self._seq if query.until is None else min(query.until, self._seq)
+        return self._present.log(query._replace(until=end))
 
     def inspect(self, tell: Tell | None = None) -> AbstractContextManager[Inspection]:
         return self._present.inspect(tell)

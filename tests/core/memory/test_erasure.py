@@ -29,7 +29,7 @@ from bethink import (
 from bethink import index as resident
 from bethink.index import keyword
 from bethink.index.vectors import VectorColumn
-from bethink.model.port import Backend, Segment
+from bethink.model.port import Backend, LogQuery, Segment
 from bethink.storage.sqlite import SQLiteBackend
 from bethink.storage.sqlite import connection as connections
 from bethink.storage.sqlite.connection import Connections
@@ -510,7 +510,7 @@ def leak(store: MemoryStore, secret: str) -> list[Callable[[], Any]]:
     backend: Backend = engine_of(store).backend
     return [
         lambda: records_of(backend, [secret]),
-        lambda: backend.log(None, None, None, 0),
+        lambda: backend.log(LogQuery()),
         lambda: backend.changes(0, [EVERYWHERE]),
         lambda: backend.load("default"),
     ]

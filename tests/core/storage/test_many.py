@@ -14,7 +14,7 @@ import pytest
 from bethink import MemoryStore, ValidationError
 from bethink.model.fields import to_json
 from bethink.model.journal import non_empty_fields
-from bethink.model.port import EMBEDDED, Backend
+from bethink.model.port import EMBEDDED, Backend, LogQuery
 from bethink.storage import open_backend
 from bethink.testing.contracts.samples import (
     EVERY_FIELD,
@@ -49,7 +49,7 @@ def test_many_are_inserted_with_their_entries(backend: Backend) -> None:
         4: [0, 1],
     }
     assert list(backend.vectors([2, 3, 4], "mine")) == [4]
-    entries = backend.log(3, None, None, 0)[::-1]
+    entries = backend.log(LogQuery(3))[::-1]
     assert [(each.action, each.at, each.id) for each in entries] == [
         ("store", 0.5, each.id) for each in records
     ]
@@ -81,7 +81,7 @@ def test_many_are_retired_with_their_entries(backend: Backend) -> None:
         id: replace(each, state="archived", updated_at=0.5) for id, (_, each) in found.items()
     }
     assert [each.record.id for each in backend.select("default", None)] == ["r3"]
-    entries = backend.log(3, None, None, 0)[::-1]
+    entries = backend.log(LogQuery(3))[::-1]
     assert [(each.action, each.at, each.id, each.changes) for each in entries] == [
         ("archive", 0.5, id, {"state": "archived"}) for id in found
     ]

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from ...memory.engine import Transaction
 from ...model.journal import BASE
-from ...model.port import Backend, Stored
+from ...model.port import Backend, LogQuery, Stored
 from ...model.records import MemoryRecord
 from ..duplicates import are_interchangeable
 from ..files import path_of, records_by_key, start_byte
@@ -23,7 +23,7 @@ _MAX_ENTRIES: Final = 64  # journal entries of a record; beyond, the occurrence 
 
 def last_changed_at(backend: Backend, record: MemoryRecord) -> float:
     """Return the time of the last change of *record*'s text or value, or of the occurrence."""
-    for entry in backend.log(_MAX_ENTRIES, record.id):  # newest first
+    for entry in backend.log(LogQuery(_MAX_ENTRIES, record.id)):  # newest first
         if entry.action == "store":
             break
         if entry.action == BASE:  # the time of a change before the cut is known no better

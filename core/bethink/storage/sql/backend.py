@@ -19,6 +19,7 @@ from ...model.port import (
     NO_ROWS,
     Changes,
     IndexData,
+    LogQuery,
     Page,
     Row,
     Segment,
@@ -246,25 +247,17 @@ class SQLBackend(SQLReader):
                 numbers.append(None if late else save(connection, self._auth, segment))
         return numbers
 
-    def log(
-        self,
-        limit: int | None = None,
-        id: str | None = None,
-        scope: Scope | None = None,
-        since: int = 0,
-        skip_damaged: bool = False,
-        until: int | None = None,
-    ) -> list[LogEntry]:
-        inside, parameters = scope_sql(EVERYWHERE if scope is None else scope)
-        by_id = "" if id is None else f"AND seq IN ({ENTRIES_OF})"
+    def log(self, query: LogQuery) -> list[LogEntry]:
+        inside, parameters = scope_sql(EVERYWHERE if query.scope is None else query.scope)
+        by_id = "" if query.id is None else f"AND seq IN ({ENTRIES_OF})"
         with self._connections.reading() as connection:
             found = self._auth.read_entries(
                 connection,
                 f"WHERE {inside} AND seq > ? AND seq <= ? {by_id} ORDER BY seq DESC LIMIT ?",
-                *(*parameters, since, _LAST_SEQ if until is None else until),
-                *(() if id is None else (id, id)),
-                -1 if limit is None else limit,
-                skip_damaged=skip_damaged,
+                *(*parameters, query.since, _LAST_SEQ if query.until is None else query.until),
+                *(() if query.id is None else (query.id, query.id)),
+                -1 if query.limit is None else query.limit,
+                skip_damaged=query.skip_damaged,
             )
         return list(map(to_log_entry, found))
 

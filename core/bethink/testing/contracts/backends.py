@@ -18,7 +18,7 @@ import pytest
 from ...errors import DimensionError, StoreClosedError, ValidationError
 from ...model.filters import in_key_range, matches, parse, unexpired
 from ...model.namespaces import EVERYWHERE, Scope, Subtree
-from ...model.port import BY_KEY, EMBEDDED, LAST_KEY, Backend, Page
+from ...model.port import BY_KEY, EMBEDDED, LAST_KEY, Backend, LogQuery, Page
 from ...model.records import SortField, State
 from ...storage import open_backend
 from .journals import JournalContract
@@ -52,7 +52,7 @@ class BackendContract(JournalContract):
             0,
             {},
         )
-        assert backend.log(None, None, None, 0) == []
+        assert backend.log(LogQuery()) == []
         assert (backend.setting("embedder"), backend.dimension(EMBEDDED)) == (None, None)
         assert backend.load("default").unindexed == ()
 
@@ -422,7 +422,7 @@ class BackendContract(JournalContract):
         assert erase(backend, second.row, tombstone) == {"default", "b"}
         assert records_of(backend, ["kept", "r1"]) == {"kept": kept.record, "r1": tombstone}
         assert backend.vectors([first.row, second.row], "mine") == {}
-        assert [entry.changes for entry in backend.log(None, "r1", None, 0)] == [
+        assert [entry.changes for entry in backend.log(LogQuery(id="r1"))] == [
             {"left": "r1"},
             {},
             {},
@@ -481,7 +481,7 @@ class BackendContract(JournalContract):
     def test_the_journal_is_told_newest_first(self, backend: Backend) -> None:
         insert(backend, record("r1"), record("r2", namespace="a/b"))
         patch(backend, 1, record("r1", updated_at=200.0))
-        told = backend.log(None, None, None, 0)
+        told = backend.log(LogQuery())
         assert [(entry.seq, entry.at, entry.action, entry.id) for entry in told] == [
             (3, 200.0, "update", "r1"),
             (2, 100.0, "store", "r2"),
@@ -548,13 +548,13 @@ class DurableContract(BackendContract):
         backend.save([segment(rows[1:], 2, b"saved")])
         with backend.write() as writer:
             writer.set_setting("name", "value")
-        told = backend.log(None, None, None, 0)
+        told = backend.log(LogQuery())
         backend.close()
         again = self.open(backend.location)
         assert records_of(again, ["all", "r1"]) == {"all": EVERY_FIELD, "r1": record("r1")}
         assert (again.head(), again.setting("name"), again.dimension("mine")) == (2, "value", 2)
         assert again.load("default").segments[0].data == b"saved"
-        assert again.log(None, None, None, 0) == told
+        assert again.log(LogQuery()) == told
         again.close()
 
     def test_another_sees_what_is_committed(self, backend: Backend, other: Backend) -> None:

@@ -12,7 +12,7 @@ from ...errors import ValidationError
 from ...model.arrays import Vector
 from ...model.journal import non_empty_fields
 from ...model.namespaces import EVERYWHERE, Scope, Subtree
-from ...model.port import EMBEDDED, Backend, Current, Link, entry_at
+from ...model.port import EMBEDDED, Backend, Current, Link, LogQuery, entry_at
 from ...model.records import Snapshot
 from .samples import (
     EVERY_FIELD,
@@ -95,7 +95,7 @@ class JournalContract(ABC):
         patch(backend, 1, record("r1", importance=0.9), importance=0.9)
         entry = entry_at(backend, 2)
         assert entry is not None
-        assert entry == backend.log(1, None, None, 0)[0]
+        assert entry == backend.log(LogQuery(1))[0]
         assert (entry.seq, entry.action, entry.changes) == (2, "update", {"importance": 0.9})
 
     def test_the_current_form_tells_its_row_and_last_change(self, backend: Backend) -> None:
@@ -217,7 +217,7 @@ class JournalContract(ABC):
         erase(backend, rows[end], record(end, "", state="erased"))
         assert [backend.journal_reader.links([end], seq) for seq in range(3, 9)] == [[]] * 6
         assert len(backend.journal_reader.links(["c"], 8)) == (1 if end == "a" else 0)
-        assert [entry.changes for entry in backend.log(None, "a", None, 3)[-3:]] == [{}] * 3
+        assert [entry.changes for entry in backend.log(LogQuery(id="a", since=3))[-3:]] == [{}] * 3
 
     def test_snapshots_are_kept_with_their_position(self, backend: Backend) -> None:
         for name in ("one", "two"):
@@ -304,7 +304,7 @@ class JournalContract(ABC):
         with backend.journal_reader.full_scan() as everything:
             changes = [entry.changes for entry, _ in everything.entries()]
         assert changes == [None, {"left": "r1"}, None]
-        assert backend.log(1, None, None, 0)[0].changes == {}
+        assert backend.log(LogQuery(1))[0].changes == {}
 
     def test_the_journal_can_be_narrowed(self, backend: Backend) -> None:
         insert(backend, record("r1"), record("r2", namespace="a/b"), record("r3"))
@@ -316,7 +316,7 @@ class JournalContract(ABC):
             since: int = 0,
             until: int | None = None,
         ) -> list[int]:
-            found = backend.log(limit, id, scope, since, until=until)
+            found = backend.log(LogQuery(limit, id, scope, since, until))
             return [entry.seq for entry in found]
 
         assert (told(2), told(0), told(None, "r2"), told(None, "none")) == ([3, 2], [], [2], [])

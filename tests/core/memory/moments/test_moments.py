@@ -28,7 +28,7 @@ from bethink import (
     ValidationError,
 )
 from bethink.model.filters import Compare, in_key_range
-from bethink.model.port import BY_KEY, LAST_KEY, Changes
+from bethink.model.port import BY_KEY, LAST_KEY, Changes, LogQuery
 from bethink.storage.sqlite.connection import Connections
 
 from ...clock import Clock
@@ -443,8 +443,8 @@ def test_the_backend_of_a_past_ends_at_its_moment_and_keeps_nothing(store: Memor
     store.update(first.id, content="three")
     store.forget(second.id)
     past = moments_of(store).engine(moments_of(store).find(3)).backend
-    assert [entry.seq for entry in past.log(None, None, None, 0)] == [3, 2, 1]
-    assert [entry.seq for entry in past.log(1, first.id, "default", 0)] == [3]
+    assert [entry.seq for entry in past.log(LogQuery())] == [3, 2, 1]
+    assert [entry.seq for entry in past.log(LogQuery(1, first.id, "default"))] == [3]
     assert past.matching("default", Compare(("state",), "$eq", "live")).tolist() == [2, 3]
     assert contents(list(past.by_row([1, 2, 3, 4]).values())) == ["three", "two"]
     assert past.by_row([1]) == {}
