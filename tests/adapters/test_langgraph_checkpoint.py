@@ -450,7 +450,7 @@ def test_what_many_pruned_threads_lose_is_found_by_the_database(
     saver, threads = BethinkSaver(store), [f"t{number}" for number in range(45)]
     for thread in (*threads, *threads, "other", "other"):
         put(saver, thread, {})
-    monkeypatch.setattr("bethink.storage.sql.writer.matcher", lambda where: None)
+    monkeypatch.setattr("bethink.storage.sql.reader.matcher", lambda where: None)
     saver.prune(threads, strategy=strategy)
     left = [len(held(saver, thread)) for thread in (*threads, "other")]
     assert left == [1 if strategy == "keep_latest" else 0] * 45 + [2]
