@@ -46,7 +46,6 @@ class SQLiteBackend(SQLBackend):
         renewal = partial(renew_codes, key=integrity_key)
         self._files = files = Connections(location, durability, renewal)
         self.location = files.path
-        self.read_only = files.read_only
         try:
             self._keyed_file = open_keyed_file(files, integrity_key, anchor)
         except BaseException:
@@ -57,6 +56,10 @@ class SQLiteBackend(SQLBackend):
             self._scrub(patience=0)
         except StorageError as error:
             _logger.warning("what was erased from %s is not yet removed: %s", location, error)
+
+    @property
+    def read_only(self) -> bool:
+        return self._files.read_only
 
     @contextmanager
     def write(self) -> Iterator[SQLiteWriter]:

@@ -150,7 +150,7 @@ def test_a_file_that_cannot_be_written_gives_nothing_away(
     store: MemoryStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with store:
-        monkeypatch.setattr(engine_of(store).backend, "read_only", True)
+        monkeypatch.setattr(type(engine_of(store).backend), "read_only", True)
         with pytest.raises(StorageError, match="read only"):
             store.archive_to(tmp_path / "old.db", namespace="old")
     assert not (tmp_path / "old.db").exists()
