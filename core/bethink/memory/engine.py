@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import threading
 import time
@@ -11,6 +12,7 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, TypeAlias
+from weakref import WeakSet
 
 import numpy as np
 
@@ -258,6 +260,8 @@ class Engine:
         self.source: str | None = None
         self.screen: Screen | None = None
         self._closing = threading.Lock()
+        if present is None:
+            _open_engines.add(self)
 
     def for_source(self, source: str, screen: Screen | None) -> Engine:
         """Return an engine on the same parts whose writes all have *source* and pass *screen*."""
@@ -457,6 +461,17 @@ class Engine:
     def _check_embedder(self, stored: str | None) -> None:
         if stored is not None and stored != self.embedder.name:
             raise EmbedderMismatchError(stored, self.embedder.name)
+
+
+_open_engines: Final[WeakSet[Engine]] = WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    """Close the stores that the program left open, so that no count of accesses is lost."""
+    for engine in list(_open_engines):
+        with suppress(Exception):  # such as a file that is gone
+            engine.close()
 
 
 def stated_dimension(embedder: Embedder) -> int:
