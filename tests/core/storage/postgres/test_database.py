@@ -32,6 +32,7 @@ from bethink import (
 from bethink.bench.__main__ import main
 from bethink.storage import open_backend
 from bethink.storage.postgres import connection as connections
+from bethink.storage.postgres import schema as schemas
 from bethink.testing.contracts.backends import DurableContract
 from bethink.testing.contracts.samples import insert, record
 
@@ -91,6 +92,47 @@ def test_tables_of_a_newer_version_are_refused(location: str) -> None:
         connection.execute(f"UPDATE {schema}.bethink SET version = 99")
     with pytest.raises(StorageError, match="newer bethink"):
         open_backend(location)
+
+
+def test_tables_get_a_column_while_older_processes_write_and_read(
+    location: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    older = [opened(location) for _ in range(4)]
+    stop = threading.Event()
+
+    def work(store: MemoryStore) -> int:
+        count = 0
+        while not stop.is_set():
+            store.store(f"memory {count}", namespace="load", key=f"{id(store)}/{count}")
+            store.recall("memory", namespace="load")
+            count += 1
+        return count
+
+    with ThreadPoolExecutor() as pool:
+        working = [pool.submit(work, store) for store in older]
+        wait_for(lambda: older[0].count(namespace="load") > 40)
+        step = "ALTER TABLE {schema}.records ADD COLUMN mood TEXT"
+        monkeypatch.setattr(schemas, "MIGRATIONS", (schemas.VERSION_1, step))
+        monkeypatch.setattr(schemas, "LATEST", 2)
+        with opened(location) as newer:
+            before = newer.count(namespace="load")
+            wait_for(lambda: newer.count(namespace="load") > before + 40)
+            stop.set()
+            written = sum(each.result() for each in working)
+            assert newer.count(namespace="load") == written
+            assert newer.verify().ok
+    monkeypatch.undo()
+    with pytest.raises(StorageError, match="newer bethink"):
+        open_backend(location)
+    for store in older:
+        store.close()
+
+
+def wait_for(done: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not done():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 def test_many_open_a_new_store_at_the_same_time(location: str) -> None:
