@@ -23,7 +23,7 @@ from bethink import (
     ValidationError,
 )
 from bethink.model.arrays import Matrix
-from bethink.storage.sqlite.writer import SQLiteRepairer
+from bethink.storage.sql.maintenance import SQLRepairer
 
 KEY = b"sixteen secret bytes"
 TEXTS = [f"note {number} about cats, plan {number * 7} and dogs" for number in range(600)]
@@ -279,11 +279,11 @@ def test_a_full_disk_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
     store = filled(tmp_path / "a.db")
     before = answers(store)
 
-    def full(self: SQLiteRepairer) -> None:
+    def full(self: SQLRepairer) -> None:
         raise StorageError("a.db", "database or disk is full")
 
     with monkeypatch.context() as patched:
-        patched.setattr(SQLiteRepairer, "discard", full)
+        patched.setattr(SQLRepairer, "discard", full)
         with pytest.raises(StorageError):
             store.reembed(HashEmbedder(96))
     assert answers(store) == before

@@ -21,7 +21,7 @@ from ..sql.backend import SQLBackend
 from ..sql.connection import Connection
 from ..sql.daily_accesses import DailyMark
 from ..sql.erasing import ERASED, SCRUBBED
-from ..sql.maintenance import SQLStaging
+from ..sql.maintenance import SQLRepairer, SQLStaging
 from ..sql.where import selection
 from ..sql.writer import SQLWriter, known_id
 from .connection import Connections, PostgresConnection
@@ -174,10 +174,14 @@ class PostgresWriter(SQLWriter):
         self._place = tenant
 
     @property
+    def repairer(self) -> SQLRepairer:
+        return SQLRepairer(self, self._connection)
+
+    @property
     def staging(self) -> SQLStaging:
         if self._place is not None:
             raise ValidationError(_WHOLE_STORE.format("changes the embedder of"))
-        return super().staging
+        return SQLStaging(self, self._connection)
 
     def dimension(self, name: str, wanted: int) -> int:
         stored = self.setting(f"dimension:{name}")

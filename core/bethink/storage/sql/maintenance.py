@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ...model.arrays import Vector
 from ...model.namespaces import from_pattern
@@ -11,9 +11,7 @@ from ...model.port import DIMENSION_SETTING, EMBEDDED, Stored
 from .connection import Connection
 from .erasing import ERASED
 from .rows import LISTED, STAGED, Listed
-
-if TYPE_CHECKING:
-    from .writer import SQLWriter
+from .writer import SQLWriter
 
 _STAGED_ROWS: Final = "(SELECT row FROM vectors)"
 
@@ -83,4 +81,4 @@ class SQLStaging:
         writer.set_setting(DIMENSION_SETTING, dimension)
         writer.set_setting(STAGED, "")
         writer.set_setting(ERASED, str(writer.head() + 1))  # late segments have the former vectors
-        return writer.repairer.discard()
+        return SQLRepairer(writer, self._connection).discard()

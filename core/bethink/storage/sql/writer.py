@@ -27,7 +27,6 @@ from .connection import Connection
 from .cut import CUT
 from .daily_accesses import EXACT_ENTRIES, DailyMark, read_daily_mark, thin_accesses
 from .erasing import ERASED, blank_record
-from .maintenance import SQLRepairer, SQLStaging
 from .reader import SQLReader
 from .rows import (
     COLUMNS,
@@ -82,7 +81,10 @@ def known_id(id: str, state: str) -> str:
 
 
 class SQLWriter(SQLReader):
-    """Change records, vectors and journal inside one transaction of *connection*."""
+    """Change records, vectors and journal inside one transaction of *connection*.
+
+    The methods are documented in ``Writer``; subclasses add ``repairer`` and ``staging``.
+    """
 
     _place: str | None = None
     """The namespace of entries of no record."""
@@ -91,14 +93,6 @@ class SQLWriter(SQLReader):
         self._connection = connection
         self._auth = auth
         self._read_end()
-
-    @property
-    def repairer(self) -> SQLRepairer:
-        return SQLRepairer(self, self._connection)
-
-    @property
-    def staging(self) -> SQLStaging:
-        return SQLStaging(self, self._connection)
 
     def _read_end(self) -> None:
         last = self._connection.execute(

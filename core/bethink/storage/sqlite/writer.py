@@ -12,7 +12,7 @@ from typing import Final
 from ...errors import CorruptStoreError
 from ..sql.authenticator import NO_AUTH, Authenticator
 from ..sql.cut import CUT_SQL
-from ..sql.maintenance import SQLRepairer
+from ..sql.maintenance import SQLRepairer, SQLStaging
 from ..sql.rows import ENTRY_COLUMNS, readable_or_bytes, to_entry
 from ..sql.writer import SQLWriter
 from .schema import repair_indexes
@@ -49,6 +49,10 @@ class SQLiteWriter(SQLWriter):
     @property
     def repairer(self) -> SQLiteRepairer:
         return SQLiteRepairer(self, self._file)
+
+    @property
+    def staging(self) -> SQLStaging:
+        return SQLStaging(self, self._file)
 
     def read_end(self) -> None:
         """Continue after the last entry of the file as repaired."""
