@@ -21,6 +21,9 @@ class FullScan(Protocol):
     def cut(self) -> Cut | None:
         """Return the end of the compacted history, None for a whole journal."""
 
+    def hides_entries(self) -> bool:
+        """Return whether the journal has entries that this scan does not see, of other tenants."""
+
     def records(self) -> Iterator[Row]:
         """Yield every record, in any state, in order of insertion."""
 

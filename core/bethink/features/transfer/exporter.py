@@ -73,10 +73,11 @@ class _Selection:
         self._ids: set[str] | None = None
         self._kept = array("q")
         self._cut = everything.cut()
+        self._is_whole = self._cut is None and not everything.hides_entries()
         self.count, self.length = 0, everything.head()
         if scope is EVERYWHERE and where is None:
             self.count = sum(1 for _ in everything.records())
-            if self._cut is None:
+            if self._is_whole:
                 return
         else:
             self._ids = {
@@ -118,7 +119,7 @@ class _Selection:
             if self._ids is not None:
                 accesses = {id: told for id, told in accesses.items() if id in self._ids}
             return entry._replace(changes={"accesses": accesses}) if accesses else None
-        if self._ids is None and self._cut is None:
+        if self._ids is None and self._is_whole:
             return entry
         if self._ids is not None and entry.id not in self._ids:
             return None

@@ -21,6 +21,7 @@ from ..sql.backend import SQLBackend
 from ..sql.connection import Connection
 from ..sql.daily_accesses import DailyMark
 from ..sql.erasing import ERASED, SCRUBBED
+from ..sql.journal_reader import SQLJournalReader
 from ..sql.maintenance import SQLRepairer, SQLStaging
 from ..sql.where import selection
 from ..sql.writer import SQLWriter, known_id
@@ -78,6 +79,8 @@ class PostgresBackend(SQLBackend):
             tenant=self._tenant,
         )
         super().__init__(self._server, NO_AUTH)
+        hides = self._tenant is not None
+        self.journal_reader = SQLJournalReader(self._server, NO_AUTH, hides=hides)
         try:
             with self._server.reading() as connection:
                 migrate(connection.raw, schema, self.location)

@@ -63,14 +63,17 @@ _LINK: Final = RowTypes(str, str, str, int, float)
 
 
 class SQLJournalReader:
-    """Read the journal through *connections*.
+    """Read the journal through *connections*; *hides* tells of hidden entries of other tenants.
 
     The methods are documented in ``JournalReader``.
     """
 
-    def __init__(self, connections: Connections, auth: Authenticator) -> None:
+    def __init__(
+        self, connections: Connections, auth: Authenticator, *, hides: bool = False
+    ) -> None:
         self._connections = connections
         self._auth = auth
+        self._hides = hides
         self._current = f"SELECT row, ordinal, revision, {auth.columns} FROM records"
 
     def seq_at(self, time: float) -> int:
@@ -209,7 +212,7 @@ class SQLJournalReader:
     def full_scan(self) -> Iterator[SQLFullScan]:
         with (
             self._connections.long_read_transaction() as connection,
-            closing(SQLFullScan(connection, self._auth)) as scan,
+            closing(SQLFullScan(connection, self._auth, hides=self._hides)) as scan,
         ):
             yield scan
 
@@ -220,9 +223,10 @@ class SQLFullScan:
     The methods are documented in ``FullScan``.
     """
 
-    def __init__(self, connection: Connection, auth: Authenticator) -> None:
+    def __init__(self, connection: Connection, auth: Authenticator, *, hides: bool) -> None:
         self._connection = connection
         self._auth = auth
+        self._hides = hides
         self._cursors = ExitStack()
 
     def close(self) -> None:
@@ -234,6 +238,9 @@ class SQLFullScan:
 
     def cut(self) -> Cut | None:
         return _cut_of(self._connection)
+
+    def hides_entries(self) -> bool:
+        return self._hides
 
     def records(self) -> Iterator[Row]:
         with closing(

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import closing
 from functools import partial
 from itertools import count
+from pathlib import Path
 from typing import Any, Final
 
 import psycopg
@@ -298,6 +299,40 @@ def test_what_needs_the_whole_store_is_refused(location: str) -> None:
         ):
             with pytest.raises(ValidationError, match="a tenant sees a part of the store"):
                 ask()
+
+
+def test_a_tenant_takes_the_memories_along_with_all_history(location: str, tmp_path: Path) -> None:
+    with (
+        closing(opened(at("one_tenant", location, "users/1"))) as store,
+        closing(opened(at("one_tenant", location, "users/2"))) as other,
+    ):
+        for each, number, word in ((other, 2, FOREIGN), (store, 1, "horse"), (other, 2, "cow")):
+            tell(each, f"users/{number}", word)
+        changed = store.store("a mare", namespace="users/1")
+        store.update(changed.id, importance=0.9)
+        other.store("between", namespace="users/2")
+        store.undo(store.log(limit=1)[0])
+        store.backup(tmp_path / "copy.db")
+        with MemoryStore(tmp_path / "copy.db") as copy:
+            assert copy.verify().ok
+            assert copy.namespaces() == store.namespaces()
+            assert copy.all(namespace=EVERYWHERE) == store.all(namespace=EVERYWHERE)
+            assert [each.action for each in copy.log(limit=None)] == [
+                each.action for each in store.log(limit=None)
+            ]
+            (undone,) = (each for each in copy.log(limit=None) if "undoes" in each.changes)
+            assert copy.entry(undone.changes["undoes"]).changes["importance"] == 0.9
+            assert [each.name for each in copy.snapshots()] == ["horse"]
+        moved = store.archive_to(tmp_path / "old.db", namespace=Subtree("users/1"))
+        assert (moved.changed, store.namespaces()) == (0, {})
+        assert other.namespaces().keys() == {"users/2", "users/2/more"}
+    with closing(opened(location)) as owner:
+        owner.backup(tmp_path / "whole.db")
+        owner.compact(keep=0)
+        assert owner.verify().ok
+    with MemoryStore(tmp_path / "whole.db") as whole:
+        assert whole.verify().ok
+        assert whole.namespaces().keys() == {"users/2", "users/2/more"}
 
 
 def test_a_dimension_of_another_tenants_vectors_stays(location: str) -> None:
