@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from bethink import HashEmbedder, MemoryStore
 from bethink.index.recent_rows import RecentRows
 from bethink.model.port import EMBEDDED, Row
 from bethink.testing.contracts.samples import record
+
+from ..inside import engine_of
 
 
 def rows(*numbers: int) -> list[Row]:
@@ -48,3 +51,20 @@ def test_beyond_the_bound_nothing_is_held_any_longer() -> None:
     held.take(rows(6), in_part=False)
     held.trim()
     assert list(held.rows) == [6]
+
+
+def held_by(store: MemoryStore, most: int) -> RecentRows:
+    """Return the rows that *store* holds, bounded by *most* bytes from now on."""
+    held = engine_of(store).index._recent  # nothing public tells of them
+    held._most = most
+    return held
+
+
+def test_a_batch_beyond_the_bound_is_not_held() -> None:
+    with MemoryStore(embedder=HashEmbedder(16)) as store:
+        held = held_by(store, 1_000_000)
+        store.store_many([f"memory {n}" for n in range(40)])
+        assert len(held.rows) == 40
+        held_by(store, 5_000)
+        store.store_many([f"other {n}" for n in range(40)])
+        assert not held.rows
