@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -571,3 +573,18 @@ def test_processes_lose_nothing_of_each_other(path: Path) -> None:
         assert_lived(store, states, steps)
         print(f"{len(store.log(limit=None))} entries of {len(names)} processes, none lost")
     assert (integrity(path), unverified(path)) == ([("ok",)], [])
+
+
+@pytest.mark.parametrize("end", ["", "raise SystemExit(3)", "1 / 0"])
+def test_a_program_that_ends_without_closing_loses_no_access(path: Path, end: str) -> None:
+    program = f"""
+from bethink import MemoryStore
+store = MemoryStore({str(path)!r})
+store.store("the ferry leaves at nine")
+store.recall("ferry")
+{end}
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
+    assert (done.returncode == 0) == (end == "")
+    with MemoryStore(path) as store:
+        assert [record.access_count for record in store.all()] == [1]

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import subprocess
-import sys
 import threading
 from dataclasses import replace
 from datetime import datetime
@@ -104,21 +102,6 @@ def test_what_moves_and_changes_again_in_one_write_keeps_its_place_and_vectors(
         (left,) = transaction.changes().live
     assert (left.ordinal, left.record.importance) == (1, 0.9)
     assert left.vectors[EMBEDDED].tolist() == vector.tolist()
-
-
-@pytest.mark.parametrize("end", ["", "raise SystemExit(3)", "1 / 0"])
-def test_a_program_that_ends_without_closing_loses_no_access(path: Path, end: str) -> None:
-    program = f"""
-from bethink import MemoryStore
-store = MemoryStore({str(path)!r})
-store.store("the ferry leaves at nine")
-store.recall("ferry")
-{end}
-"""
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
-    assert (done.returncode == 0) == (end == "")
-    with MemoryStore(path) as store:
-        assert [record.access_count for record in store.all()] == [1]
 
 
 @pytest.mark.parametrize("reading", [5, np.float64(5), np.float32(5)])
