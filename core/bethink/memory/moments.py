@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 from ..errors import CompactedError, NotFoundError, ValidationError
 from ..index import PastIndex
 from ..model import fields
-from ..model.port import entry_at
+from ..model.port import LogQuery, entry_at
 from ..model.records import LogEntry, Snapshot
 from ..model.replay import Moment
 from ..storage import PastBackend
@@ -83,8 +83,8 @@ class Moments:
             cut = backend.journal_reader.cut()
             if cut is not None and cut.seq == when:
                 return Moment(when, cut.at)
-            entry = entry_at(backend, when)
-            return Moment(when, 0.0 if entry is None else entry.at)
+            last = backend.log(LogQuery(1, until=when))  # entries of other tenants are hidden
+            return Moment(when, last[0].at if last else 0.0)
         elif not isinstance(when, float | datetime):
             raise ValidationError(
                 "a moment must be a snapshot's name, the number of a journal entry or a time (a "

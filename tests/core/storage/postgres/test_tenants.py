@@ -335,6 +335,19 @@ def test_a_tenant_takes_the_memories_along_with_all_history(location: str, tmp_p
         assert whole.namespaces().keys() == {"users/2", "users/2/more"}
 
 
+def test_the_number_of_a_hidden_entry_names_the_moment_of_the_entry_before(location: str) -> None:
+    with (
+        closing(opened(at("one_tenant", location, "users/1"))) as store,
+        closing(opened(at("one_tenant", location, "users/2"))) as other,
+    ):
+        brief = store.store("brief", namespace="users/1", expires_at=1e9)
+        stored = store.log(limit=1)[0].at
+        other.store("hidden", namespace="users/2")
+        hidden = other.log(limit=1)[0]
+        past = store.as_of(hidden.seq)
+        assert (past.at, past.all(namespace=EVERYWHERE)) == (stored, [brief])
+
+
 def test_a_dimension_of_another_tenants_vectors_stays(location: str) -> None:
     with (
         closing(opened(at("one_tenant", location, "users/2"))) as other,
