@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import ValidationError
-from ..memory.engine import Engine, Transaction
+from ..memory.engine import Transaction
 from ..memory.memories import check_store
 from ..memory.writing import find_live, retire, revise, unexpired, update
 from ..model import fields as checks
-from ..model.filters import Filter, in_key_range
-from ..model.port import BY_KEY, LAST_KEY, Page
+from ..model.port import key_range
 from ..model.records import MemoryRecord, checked_fields
 
 if TYPE_CHECKING:
@@ -36,9 +35,7 @@ class Held:
     def last_between(self, namespace: str, low: str, high: str) -> MemoryRecord | None:
         """Return the live record with the greatest key from *low* to before *high*, or None."""
         transaction = self.transaction
-        found = transaction.writer.select(
-            namespace, in_key_range(low, high, transaction.now), LAST_KEY
-        )
+        found = key_range(transaction.writer, namespace, low, high, transaction.now, last=True)
         return found[0].record if found else None
 
     def are_live(self, ids: Sequence[str]) -> bool:
@@ -144,17 +141,13 @@ def keys_between(store: MemoryStore, namespace: str, low: str, high: str) -> lis
     """Return the live records with keys from *low* to before *high*, in order of keys."""
     engine = check_store(store)._engine
     engine.check_open()
-    return _select(engine, namespace, in_key_range(low, high, engine.clock()), BY_KEY)
+    found = key_range(engine.backend, namespace, low, high, engine.clock())
+    return engine.all_current([record for _, record in found])
 
 
 def last_between(store: MemoryStore, namespace: str, low: str, high: str) -> MemoryRecord | None:
     """Return the live record with the greatest key from *low* to before *high*, or None."""
     engine = check_store(store)._engine
     engine.check_open()
-    found = _select(engine, namespace, in_key_range(low, high, engine.clock()), LAST_KEY)
-    return found[0] if found else None
-
-
-def _select(engine: Engine, namespace: str, where: Filter, page: Page) -> list[MemoryRecord]:
-    found = engine.backend.select(namespace, where, page)
-    return engine.all_current([record for _, record in found])
+    found = key_range(engine.backend, namespace, low, high, engine.clock(), last=True)
+    return engine.current(found[0].record) if found else None

@@ -10,7 +10,6 @@ from ..memory.writing import retire
 from ..model import fields
 from ..model.filters import Compare, parse
 from ..model.namespaces import EVERYWHERE, Scope, check_scope
-from ..model.port import Stored
 from ..model.records import MemoryRecord, State
 from .duplicates import DuplicateVerbs
 
@@ -51,14 +50,14 @@ class RetentionVerbs(DuplicateVerbs):
         scope = EVERYWHERE if namespace is None else check_scope(namespace)
         with self._engine.writing(closing=forgets_unused, guarded=forgets_unused) as transaction:
             writer, now = transaction.writer, transaction.now
-            going = dict(writer.select(scope, Compare(("expires_at",), "$lte", now)))
+            found = writer.select(scope, Compare(("expires_at",), "$lte", now))
             if days is not None:
-                going.update(writer.select(scope, parse(_unused_since(now - days * DAY))))
+                found += writer.select(scope, parse(_unused_since(now - days * DAY)))
             if least is not None:
-                for row, record in writer.select(scope, None):
-                    if _activation(record, now, decay) < least:
-                        going[row] = record
-            retire(transaction, map(Stored._make, going.items()), "expire")
+                present = writer.select(scope, None)
+                found += [each for each in present if _activation(each.record, now, decay) < least]
+            going = {each.row: each for each in found}
+            retire(transaction, going.values(), "expire")
         return len(going)
 
     def roll_up(self, *, older_than: float, namespace: Scope = "default") -> list[Consolidated]:

@@ -144,12 +144,6 @@ def unexpired(where: Filter | None, now: float) -> Filter:
     return unexpired if where is None else All((where, unexpired))
 
 
-def in_key_range(low: str, high: str, now: float) -> Filter:
-    """Return the filter of the keys from *low* to before *high*, not expired by *now*."""
-    span = All((Compare(("key",), "$gte", low), Compare(("key",), "$lt", high)))
-    return unexpired(span, now)
-
-
 def fields_of(where: Filter | None) -> frozenset[str]:
     """Return the names of the fields that *where* reads."""
     match where:

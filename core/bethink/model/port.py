@@ -18,7 +18,7 @@ from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, TypeVar
 
-from ..model.filters import Filter
+from ..model.filters import All, Compare, Filter, unexpired
 from ..model.namespaces import Scope
 from ..model.records import LIVE, LogEntry, MemoryRecord, Snapshot, SortField, State
 from .arrays import Rows, Vector
@@ -134,10 +134,6 @@ class Page(NamedTuple):
         """Return this page of *sorted* items."""
         end = None if self.limit is None else self.offset + self.limit
         return list(islice(sorted, self.offset, end))
-
-
-BY_KEY: Final = Page(by="key")
-LAST_KEY: Final = Page(limit=1, descending=True, by="key")
 
 
 class Reader(Protocol):
@@ -557,6 +553,18 @@ class JournalReader(Protocol):
 
     def full_scan(self) -> AbstractContextManager[FullScan]:
         """Open all current data for reading that may take long."""
+
+
+def key_range(
+    reader: Reader, namespace: str, low: str, high: str, now: float, *, last: bool = False
+) -> list[Stored]:
+    """Return the live records with keys from *low* to before *high*, in order of keys.
+
+    Records expired by *now* are left out; *last* returns the last record only.
+    """
+    span = All((Compare(("key",), "$gte", low), Compare(("key",), "$lt", high)))
+    page = Page(1, descending=True, by="key") if last else Page(by="key")
+    return reader.select(namespace, unexpired(span, now), page)
 
 
 def entry_at(backend: Backend, seq: int) -> LogEntry | None:

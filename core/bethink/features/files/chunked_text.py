@@ -13,9 +13,8 @@ from typing import Any, Final
 from ...errors import HoleError, PathTakenError, ValidationError
 from ...memory.engine import Engine, Transaction
 from ...memory.writing import add, build_record, retire, revise
-from ...model.filters import in_key_range
 from ...model.namespaces import below
-from ...model.port import BY_KEY, EMBEDDED, LAST_KEY, Page, Stored
+from ...model.port import EMBEDDED, Stored, key_range
 from ...model.records import MemoryRecord, checked_fields
 from .chunks import (
     CHUNK_PREFIX,
@@ -93,20 +92,18 @@ class ChunkedTexts:
     def exists_or_remains(self, path: str) -> bool:
         """Return whether any chunk of a text at *path* exists."""
         self._engine.check_open()
-        backend, now = self._engine.backend, self._engine.clock()
-        first = backend.by_key(self._namespace, path)
-        if first is not None and not first.record.expired(now):
-            return True
-        return bool(self._select(*chunk_key_range(path), now, LAST_KEY))
+        now = self._engine.clock()
+        _, first = self._find_first(path, now)
+        return bool(first or self._between(*chunk_key_range(path), now, last=True))
 
     def sizes(self, folder: str) -> dict[str, int]:
         """Return the size in bytes of each text below *folder*, up to the end of the last chunk."""
         self._engine.check_open()
         now = self._engine.clock()
-        ends = {path_of(each): end_byte(each) for each in self._select(*below(folder), now)}
+        ends = {path_of(each): end_byte(each) for each in self._between(*below(folder), now)}
         # From the last key backwards, one step a text: only the last chunk of each text is read.
         low, high = below(f"{CHUNK_PREFIX}{folder}")
-        while last := self._select(low, high, now, LAST_KEY):
+        while last := self._between(low, high, now, last=True):
             path, high = path_of(last[0]), str(last[0].key)
             if path != high:
                 high = chunk_key(path, 0)
@@ -117,7 +114,7 @@ class ChunkedTexts:
     def is_folder(self, path: str) -> bool:
         """Return whether any text lies below *path*."""
         self._engine.check_open()
-        last = self._select(*below(path), self._engine.clock(), LAST_KEY)
+        last = self._between(*below(path), self._engine.clock(), last=True)
         return bool(last or self.sizes(path))
 
     def append(self, path: str, text: str) -> int:
@@ -217,9 +214,9 @@ class ChunkedTexts:
             now = self._engine.clock()
             row, first = self._find_first(path, now)
             if first is None:
-                found = self._select(*chunk_key_range(path), now, LAST_KEY)
+                found = self._between(*chunk_key_range(path), now, last=True)
             else:
-                found = [first, *self._select(low, high, now)]
+                found = [first, *self._between(low, high, now)]
             again, same = self._find_first(path, now)
             # A rewritten text may return to equal words, in a new row.
             if again == row and _identity(same) == _identity(first):
@@ -230,10 +227,11 @@ class ChunkedTexts:
         found = self._engine.backend.by_key(self._namespace, path)
         return (0, None) if found is None or found.record.expired(now) else found
 
-    def _select(self, low: str, high: str, now: float, page: Page = BY_KEY) -> list[MemoryRecord]:
-        """Return the chunks with keys from *low* to before *high*, in order of keys."""
-        where = in_key_range(low, high, now)
-        found = self._engine.backend.select(self._namespace, where, page)
+    def _between(
+        self, low: str, high: str, now: float, *, last: bool = False
+    ) -> list[MemoryRecord]:
+        """Return the chunks with keys from *low* to before *high*, or the last, in order."""
+        found = key_range(self._engine.backend, self._namespace, low, high, now, last=last)
         return [record for _, record in found]
 
 
@@ -258,7 +256,7 @@ def _find_tree(transaction: Transaction, namespace: str, path: str) -> list[Stor
 def _find_below(transaction: Transaction, namespace: str, path: str) -> list[Stored]:
     """Return all first chunks below *path*, then all later chunks at *path* and below."""
     first_chunks, later_chunks = (
-        transaction.writer.select(namespace, in_key_range(*below(top), transaction.now), BY_KEY)
+        key_range(transaction.writer, namespace, *below(top), transaction.now)
         for top in (path, f"{CHUNK_PREFIX}{path}")
     )
     return first_chunks + later_chunks

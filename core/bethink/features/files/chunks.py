@@ -14,8 +14,7 @@ from typing import Final
 from ...errors import HoleError, ValidationError
 from ...memory.engine import Transaction
 from ...model import fields
-from ...model.filters import in_key_range
-from ...model.port import BY_KEY, LAST_KEY, Stored
+from ...model.port import Stored, key_range
 from ...model.records import MemoryRecord
 from .paths import ROOT
 
@@ -126,5 +125,5 @@ def _path(key: str) -> str:
 def _find_later_chunks(
     transaction: Transaction, namespace: str, path: str, *, last: bool = False
 ) -> list[Stored]:
-    where = in_key_range(*chunk_key_range(path), transaction.now)
-    return transaction.writer.select(namespace, where, LAST_KEY if last else BY_KEY)
+    span = chunk_key_range(path)
+    return key_range(transaction.writer, namespace, *span, transaction.now, last=last)

@@ -220,7 +220,7 @@ class _Merge:
         while found := self._writer.find([id]).get(id):
             if found.record.state == "erased" or _text_fields(found.record) == _text_fields(record):
                 break
-            self._originals[_derived_id(id, found[1])] = id
+            self._originals[_derived_id(id, found.record)] = id
             id = _derived_id(id, record)
         return id
 

@@ -21,7 +21,6 @@ from ..sql.backend import SQLBackend
 from ..sql.connection import Connection
 from ..sql.daily_accesses import DailyMark
 from ..sql.erasing import ERASED, SCRUBBED
-from ..sql.journal_reader import SQLJournalReader
 from ..sql.maintenance import SQLRepairer, SQLStaging
 from ..sql.where import selection
 from ..sql.writer import SQLWriter, known_id
@@ -78,9 +77,7 @@ class PostgresBackend(SQLBackend):
             pooled=pooler is not None,
             tenant=self._tenant,
         )
-        super().__init__(self._server, NO_AUTH)
-        hides = self._tenant is not None
-        self.journal_reader = SQLJournalReader(self._server, NO_AUTH, hides=hides)
+        super().__init__(self._server, NO_AUTH, hides=self._tenant is not None)
         try:
             with self._server.reading() as connection:
                 migrate(connection.raw, schema, self.location)
@@ -175,6 +172,7 @@ class PostgresWriter(SQLWriter):
         self._begun = connection
         super().__init__(connection)
         self._place = tenant
+        self._erases = False
 
     @property
     def repairer(self) -> SQLRepairer:
@@ -194,10 +192,8 @@ class PostgresWriter(SQLWriter):
         return int(stored)
 
     def erase(self, row: int, tombstone: MemoryRecord) -> frozenset[str]:
-        namespaces = super().erase(row, tombstone)
-        if self._place is not None:
-            self._connection.execute("SELECT 1 FROM drop_wider_segments()")
-        return namespaces
+        self._erases = True
+        return super().erase(row, tombstone)
 
     def _thin_accesses(self, before: DailyMark, until: int) -> None:
         if self._place is None:  # else the accesses of others are hidden
@@ -224,7 +220,9 @@ class PostgresWriter(SQLWriter):
         return f"{name}@{self._place}" if of_use else name
 
     def end(self) -> tuple[int, bytes]:
-        """Return position and link of the last entry."""
+        """Finish the writes, and return position and link of the last entry."""
+        if self._erases and self._place is not None:  # once for all erased records
+            self._connection.execute("SELECT 1 FROM drop_wider_segments()")
         return self._head, self._link
 
 

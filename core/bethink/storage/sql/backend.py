@@ -70,12 +70,14 @@ class SQLBackend(SQLReader):
     _OUTCOME: ClassVar[str] = "round(outcome, 1)"
     _DAY: ClassVar[str] = "CAST(created_at / 86400 + 719163 AS INTEGER)"
 
-    def __init__(self, connections: Connections, auth: Authenticator) -> None:
+    def __init__(
+        self, connections: Connections, auth: Authenticator, *, hides: bool = False
+    ) -> None:
         self._connections = connections
         self._auth = auth
         self._counts: dict[Scope, tuple[int, int]] = {}
         self._namespaces: dict[Scope, tuple[int, dict[str, int]]] = {}
-        self.journal_reader = SQLJournalReader(connections, auth)
+        self.journal_reader = SQLJournalReader(connections, auth, hides=hides)
 
     @property
     def saves_at_once(self) -> bool:
@@ -189,9 +191,9 @@ class SQLBackend(SQLReader):
     def changes(self, since: int, scopes: Sequence[Scope]) -> Changes:
         inside, parameters = scopes_sql(scopes)
         with self._connections.read_transaction() as connection:
-            if since < read_cut(connection).seq:  # nobody knows any more what changed since
-                return Changes(since, read_head(connection), frozenset(), (), erased=None)
             head = read_head(connection)  # perhaps an entry of another tenant
+            if since < read_cut(connection).seq:  # nobody knows any more what changed since
+                return Changes(since, head, frozenset(), (), erased=None)
             entries = self._auth.read_entries(connection, "WHERE seq > ? ORDER BY seq", since)
             rows = {row for each in entries for row in (each.was, each.row) if row is not None}
             for each in entries:

@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 from ...errors import DimensionError, StoreClosedError, ValidationError
-from ...model.filters import in_key_range, matches, parse, unexpired
+from ...model.filters import matches, parse, unexpired
 from ...model.namespaces import EVERYWHERE, Scope, Subtree
-from ...model.port import BY_KEY, EMBEDDED, LAST_KEY, Backend, LogQuery, Page
+from ...model.port import EMBEDDED, Backend, LogQuery, Page, key_range
 from ...model.records import SortField, State
 from ...storage import open_backend
 from .journals import JournalContract
@@ -174,13 +174,13 @@ class BackendContract(JournalContract):
         insert(backend, record("past", key="cc", expires_at=5.0))
         for low, high, found in (("b", "d", ["b", "b0", "c"]), ("d", "\U0010ffff", ["d", "é"]),
                                  ("e", "f", []), ("c", "b", [])):  # fmt: skip
-            where, rows = in_key_range(low, high, 5.0), backend.rows_of(found)
+            rows = backend.rows_of(found)
             wanted = [(rows[id], record(id, key=id)) for id in found]
             with backend.write() as writer:
                 for reader in (backend, writer):
-                    assert reader.select("default", where, BY_KEY) == wanted
-                    assert reader.select("default", where, LAST_KEY) == wanted[-1:]
-        earlier = backend.select("default", in_key_range("c", "d", 4.0), BY_KEY)
+                    assert key_range(reader, "default", low, high, 5.0) == wanted
+                    assert key_range(reader, "default", low, high, 5.0, last=True) == wanted[-1:]
+        earlier = key_range(backend, "default", "c", "d", 4.0)
         assert [each.record.id for each in earlier] == ["c", "past"]
 
     @pytest.mark.parametrize(

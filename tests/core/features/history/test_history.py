@@ -6,13 +6,10 @@ from typing import Any
 
 import pytest
 
-from bethink import EVERYWHERE, KeyedMemory, MemoryRecord, MemoryStore, Version
+from bethink import EVERYWHERE, KeyedMemory, MemoryStore, Version
 
 from ...clock import Clock
-
-
-def contents(records: list[MemoryRecord]) -> list[str]:
-    return [record.content for record in records]
+from ...memory.moments.conftest import contents
 
 
 def test_a_diff_tells_what_came_changed_and_went(store: MemoryStore) -> None:

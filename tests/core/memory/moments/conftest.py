@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bethink import HashEmbedder, MemoryStore
+from bethink import HashEmbedder, MemoryRecord, MemoryStore
 
 from ...clock import Clock
 
@@ -22,3 +22,7 @@ def _whole_records_are_told_often(monkeypatch: pytest.MonkeyPatch) -> None:
 def store(path: Path, clock: Clock) -> Iterator[MemoryStore]:
     with MemoryStore(path, clock=clock, embedder=HashEmbedder(32), durability="normal") as store:
         yield store
+
+
+def contents(records: list[MemoryRecord]) -> list[str]:
+    return [record.content for record in records]

@@ -19,7 +19,6 @@ from bethink import (
     FiveSignal,
     KeyedMemory,
     LogEntry,
-    MemoryRecord,
     MemoryStore,
     NotFoundError,
     Snapshot,
@@ -27,17 +26,14 @@ from bethink import (
     Subtree,
     ValidationError,
 )
-from bethink.model.filters import Compare, in_key_range
-from bethink.model.port import BY_KEY, LAST_KEY, Changes, LogQuery
+from bethink.model.filters import Compare
+from bethink.model.port import Changes, LogQuery, key_range
 from bethink.storage.sqlite.connection import Connections
 
 from ...clock import Clock
 from ...inside import connections_of, engine_of, moments_of
+from .conftest import contents
 from .counting import Counting
-
-
-def contents(records: list[MemoryRecord]) -> list[str]:
-    return [record.content for record in records]
 
 
 def test_a_moment_is_a_snapshot_an_entry_or_a_time(store: MemoryStore, clock: Clock) -> None:
@@ -431,11 +427,11 @@ def test_a_past_spans_the_keys_that_it_had(store: MemoryStore) -> None:
     store.store("second", key="b")
     store.forget(where={"key": "c"})
     past = moments_of(store).engine(moments_of(store).find(4)).backend
-    found = past.select("default", in_key_range("a", "d", 0.0), BY_KEY)
+    found = key_range(past, "default", "a", "d", 0.0)
     assert [(each.key, each.content) for _, each in found] == [(key, "first") for key in "abc"]
-    assert past.select("default", in_key_range("a", "c", 0.0), LAST_KEY) == found[1:2]
-    assert past.select("default", in_key_range("a", "d", 0.0), LAST_KEY) == found[2:]
-    assert past.select("default", in_key_range("d", "e", 0.0), LAST_KEY) == []
+    assert key_range(past, "default", "a", "c", 0.0, last=True) == found[1:2]
+    assert key_range(past, "default", "a", "d", 0.0, last=True) == found[2:]
+    assert key_range(past, "default", "d", "e", 0.0, last=True) == []
 
 
 def test_the_backend_of_a_past_ends_at_its_moment_and_keeps_nothing(store: MemoryStore) -> None:
