@@ -17,8 +17,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from textwrap import dedent, indent
+
+from .installed import is_installed
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -197,6 +200,30 @@ def runnable(block: str) -> str:
     return f"{CHECKS}{given}{code}\n_agrees({printed[1]}, _out.getvalue())\n"
 
 
+@cache
+def is_offered(line: str, module: str) -> bool:
+    """Return whether the import *line* works here; releases of a framework differ in names."""
+    if module.startswith("bethink") or not is_installed(module):
+        return is_installed(module)
+    return subprocess.run([sys.executable, "-c", line], capture_output=True).returncode == 0
+
+
+def missing_modules(block: str) -> list[str]:
+    """Return the modules that *block* imports names from and that do not offer the names."""
+    found = re.findall(r"^(from ([\w.]+) import [\w, ]+)$", block, re.M)
+    missing = [module for line, module in found if not is_offered(line, module)]
+    servers = {SERVERS[module] for _, module in found if module in SERVERS}
+    return missing + [server for server in servers if not is_installed(server)]
+
+
+def run_scripts(scripts: list[str], folder: Path) -> None:
+    """Run *scripts* in one process, each with names of its own."""
+    code = f"for script in {scripts!r}:\n    exec(script, {{'__name__': 'page'}})\n"
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 ROW = re.compile(r"^\| `([\w-]+)` \| (`bethink_adapters.+?) \| (.*?) \| ", re.MULTILINE)
 """A row: the extra, the adapters, the examples."""
 
@@ -210,6 +237,13 @@ def extras() -> dict[str, tuple[set[str], list[str]]]:
         )
         for extra, adapters, examples in ROW.findall(ADAPTERS)
     }
+
+
+def needs_framework(block: str) -> bool:
+    """Tell whether *block* uses an adapter whose framework an extra installs, or a server."""
+    adapters = set().union(*(names for names, _ in extras().values()))
+    used = re.findall(r"^from (?:bethink_adapters\.)?([\w.]+)", block, re.M)
+    return not {*adapters, *SERVERS}.isdisjoint(used)
 
 
 def blocks_of(adapters: set[str]) -> list[str]:

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 import tomllib
-from functools import cache
 from pathlib import Path
 
 import pytest
 
-from .installed import is_installed
 from .pages import (
     ADAPTERS,
     BLOCKS,
@@ -19,9 +15,10 @@ from .pages import (
     PAGES,
     README,
     ROOT,
-    SERVERS,
     blocks_in,
     extras,
+    needs_framework,
+    run_scripts,
     runnable,
 )
 
@@ -29,42 +26,19 @@ TOX = (ROOT / "tox.ini").read_text(encoding="utf-8")
 PINS = re.findall(r"^ +([a-z]+\d+): ([\w-]+)==(\S+)$", TOX, re.MULTILINE)
 
 
-@cache
-def is_offered(line: str, module: str) -> bool:
-    """Return whether the import *line* works here; releases of a framework differ in names."""
-    if module.startswith("bethink") or not is_installed(module):
-        return is_installed(module)
-    return subprocess.run([sys.executable, "-c", line], capture_output=True).returncode == 0
-
-
-def missing_modules(block: str) -> list[str]:
-    """Return the modules that *block* imports names from and that do not offer the names."""
-    found = re.findall(r"^(from ([\w.]+) import [\w, ]+)$", block, re.M)
-    missing = [module for line, module in found if not is_offered(line, module)]
-    servers = {SERVERS[module] for _, module in found if module in SERVERS}
-    return missing + [server for server in servers if not is_installed(server)]
-
-
-def run(scripts: list[str], folder: Path) -> None:
-    """Run *scripts* in one process, each with names of its own."""
-    code = f"for script in {scripts!r}:\n    exec(script, {{'__name__': 'page'}})\n"
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+OWN = [block for block in BLOCKS if not needs_framework(block)]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.splitlines()[-1][:40])
+@pytest.mark.parametrize("block", OWN, ids=lambda block: block.splitlines()[-1][:40])
 def test_code_runs_twice_and_gives_the_results_stated(block: str, tmp_path: Path) -> None:
-    if missing := missing_modules(block):
-        pytest.skip(f"{missing} not installed")
-    run([runnable(block)] * 2, tmp_path)
+    run_scripts([runnable(block)] * 2, tmp_path)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
 def test_page_runs_from_top_to_bottom(page: str, tmp_path: Path) -> None:
-    run([runnable(each) for each in BLOCKS_OF[page] if not missing_modules(each)], tmp_path)
+    run_scripts([runnable(each) for each in BLOCKS_OF[page] if each in OWN], tmp_path)
 
 
 @pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.splitlines()[-1][:40])
