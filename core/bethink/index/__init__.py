@@ -334,12 +334,8 @@ class ResidentIndex:
             self._scopes.drop(index)
             self._note_unsaved(index)
         self._scopes.forget(changes.erased)
-        self._scopes.forget(changes.namespaces)
-        affected = (
-            list(self._scopes.indexes.values())
-            if changes.namespaces is None
-            else self._covering(changes.namespaces)
-        )
+        self._scopes.forget(None if changes.incomplete else changes.namespaces)
+        affected = self._covering(changes.namespaces)
         seen_by = defaultdict[Scope, list[Row]](list)
         for row in self.touches.counted(changes.live if affected else (), changes.head):
             for scope in self._scopes.containing(row.record.namespace):

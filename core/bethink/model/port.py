@@ -64,17 +64,19 @@ NO_ROWS: Final[Mapping[int, Row]] = MappingProxyType({})
 class Changes:
     """The changes from journal position *base* (exclusive) to *head*.
 
-    ``rows`` are all changed rows; live rows come with data in ``live``. ``namespaces`` are the
-    changed namespaces, None if unknown. ``erased`` are the namespaces that an erased record was
-    ever in: everything made from the texts must be made again; None stands for all namespaces.
+    ``rows`` are all changed rows; live rows come with data in ``live``. ``namespaces`` held or hold
+    these rows. If ``incomplete``, rows outside the scopes asked for may have changed, too.
+    ``erased`` are the namespaces that an erased record was ever in: everything made from the texts
+    must be made again; None stands for all namespaces.
     """
 
     base: int
     head: int
     rows: frozenset[int]
     live: tuple[Row, ...]
-    namespaces: frozenset[str] | None = None
+    namespaces: frozenset[str] = frozenset()
     erased: frozenset[str] | None = frozenset()
+    incomplete: bool = False
 
 
 @dataclass(frozen=True, slots=True)

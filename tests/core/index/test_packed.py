@@ -129,6 +129,41 @@ def test_another_process_changes_what_is_packed(path: Path, packed: list[Scope])
         assert store.recall("dog", namespace="n/0", mode="keyword")
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_answers_are_the_same_whatever_another_process_changed(
+    path: Path, clock: Clock, seed: int, packed: list[Scope], unpacked: list[Scope]
+) -> None:
+    dice = random.Random(seed)
+    with (
+        MemoryStore(path, embedder=HashEmbedder(16), clock=clock, max_resident=BOUND) as store,
+        MemoryStore(path, embedder=HashEmbedder(16), clock=clock) as other,
+    ):
+        store.store_many([a_memory(dice, number, clock.now) for number in range(60)])
+        ids = [str(number) for number in range(60)]
+        for _ in range(120):
+            clock.now += 7
+            for _ in range(3):
+                scope: Scope = dice.choice([f"n/{dice.randrange(9)}"] * 9 + SPANS)
+                assert_as_ever(store, scope, dice, clock)
+            for _ in range(dice.choice([0, 0, 1, 3])):
+                write(other, dice, ids, clock.now)
+                other.recall("red", k=dice.randrange(1, 4), namespace=f"n/{dice.randrange(9)}")
+    assert len(packed) > len(unpacked) > 20
+
+
+def test_another_process_changes_nothing_elsewhere(path: Path, unpacked: list[Scope]) -> None:
+    with (
+        MemoryStore(path, embedder=HashEmbedder(16), max_resident=BOUND) as store,
+        MemoryStore(path, embedder=HashEmbedder(16)) as other,
+    ):
+        for number in range(9):
+            store.store("a red cat", id=str(number), namespace=f"n/{number}")
+            store.recall("cat", namespace=f"n/{number}", touch=False)
+        other.store("a blue dog", namespace="n/1")
+        assert store.recall("cat", namespace="n/0", touch=False)
+        assert unpacked == ["n/0"]
+
+
 def test_ten_memories_take_less_than_ten_kilobytes() -> None:
     with MemoryStore(max_resident=1 << 20) as store:
         for number in range(150):

@@ -18,6 +18,7 @@ from ...model.port import (
     EMBEDDED,
     NO_ROWS,
     Changes,
+    Entry,
     IndexData,
     LogQuery,
     Page,
@@ -53,6 +54,7 @@ T = TypeVar("T")
 
 _LIVE = "WHERE state = 'live'"
 _EXPIRED = f"INDEXED BY records_expiring {_LIVE} AND expires_at IS NOT NULL AND expires_at <= ?"
+_NAMES = f"SELECT DISTINCT namespace FROM records NOT INDEXED WHERE row IN {LISTED}"
 _MAX_COUNTED_SCOPES = 256  # the last counts of so many scopes are kept in memory
 
 _LAST_SEQ: Final = 2**63 - 1
@@ -198,11 +200,15 @@ class SQLBackend(SQLReader):
             rows = {row for each in entries for row in (each.was, each.row) if row is not None}
             for each in entries:
                 rows.update((each.changes or {}).get("rows", ()))
-            if any(each.action == "touch" and each.changes is None for each in entries):
+            thinned = any(each.action == "touch" and each.changes is None for each in entries)
+            if thinned:
                 given = (*parameters, since)
                 rows.update(row for (row,) in connection.execute(_patched(inside), given))
             gone = {each.id for each in entries if each.action == "erase" and each.id}
             erased = former_namespaces(connection, gone)
+            moved = {each.id for each in entries if _is_move(each) and each.id} - gone
+            namespaces = erased | former_namespaces(connection, moved)
+            namespaces |= {name for (name,) in connection.execute(_NAMES, (Listed(rows),))}
             live = self._auth.read_rows(
                 connection,
                 f"row IN {LISTED} AND state = 'live' AND {inside}",
@@ -210,7 +216,7 @@ class SQLBackend(SQLReader):
                 *parameters,
                 using="NOT INDEXED",
             )
-        return Changes(since, head, frozenset(rows), tuple(live), erased=erased)
+        return Changes(since, head, frozenset(rows), tuple(live), namespaces, erased, thinned)
 
     def load(
         self,
@@ -283,6 +289,11 @@ def _patched(inside: str) -> str:
     """Return the statement for the rows changed in place since an entry."""
     changed = f"{inside} AND revision > ? AND revision <> row"
     return f"SELECT row FROM records INDEXED BY records_patched WHERE {changed}"
+
+
+def _is_move(entry: Entry) -> bool:
+    """Tell whether *entry* put a record into another namespace."""
+    return entry.was is not None and "namespace" in (entry.changes or {})
 
 
 def _count_by_namespace(

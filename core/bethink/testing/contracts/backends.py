@@ -43,15 +43,8 @@ class BackendContract(JournalContract):
     """The tests that need one backend, new and empty."""
 
     def test_a_new_backend_holds_nothing(self, backend: Backend) -> None:
-        assert (
-            backend.head(),
-            backend.count(EVERYWHERE, None),
-            backend.namespaces(EVERYWHERE),
-        ) == (
-            0,
-            0,
-            {},
-        )
+        assert (backend.head(), backend.namespaces(EVERYWHERE)) == (0, {})
+        assert backend.count(EVERYWHERE, None) == 0
         assert backend.log(LogQuery()) == []
         assert (backend.setting("embedder"), backend.dimension(EMBEDDED)) == (None, None)
         assert backend.load("default").unindexed == ()
@@ -261,6 +254,21 @@ class BackendContract(JournalContract):
         assert changes.live[0].record.access_count == 1
         assert backend.changes(6, ["default"]).rows == frozenset()
 
+    def test_changes_name_the_namespaces_of_before_and_after(self, backend: Backend) -> None:
+        insert(backend, record("r1"), record("r2", namespace="b"), record("r3", namespace="c"))
+        assert backend.changes(0, []).namespaces == {"default", "b", "c"}
+        with backend.write() as writer:
+            new = writer.replace(1, moved := record("r1", namespace="d"), {})
+            writer.journal("update", 1.0, moved, 1, new.row, {"namespace": "d"})
+        assert backend.changes(3, []).namespaces == {"default", "d"}
+        patch(backend, 2, record("r2", namespace="b", state="forgotten"), "forget")
+        assert backend.changes(4, ["c"]).namespaces == {"b"}
+        touch(backend, {"r3": (1, 5.0)})
+        assert backend.changes(5, []).namespaces == {"c"}
+        erase(backend, 4, record("r1", "", namespace="d", state="erased"))
+        assert backend.changes(6, []).namespaces == {"default", "d"}
+        assert backend.changes(7, ["b"]).namespaces == frozenset()
+
     def test_changes_carry_data_for_the_scopes_asked_for(self, backend: Backend) -> None:
         given = {EMBEDDED: vector(1, 0), "mine": vector(2, 3)}
         insert(backend, record("r1"), vectors=given)
@@ -281,7 +289,7 @@ class BackendContract(JournalContract):
         assert [list(row.vectors) for row in loading.unindexed] == [["mine"], [EMBEDDED]]
         assert (loading.head, loading.segments, loading.changed) == (5, (), ())
 
-    def test_loading_some_gives_the_first_loose_rows(self, backend: Backend) -> None:
+    def test_loading_some_gives_the_first_unindexed_rows(self, backend: Backend) -> None:
         rows = insert(backend, *(record(f"r{n}") for n in range(6)))
         insert(backend, record("elsewhere", namespace="b"))
         backend.save([segment(rows[:2], 6)])
@@ -313,7 +321,7 @@ class BackendContract(JournalContract):
         insert(backend, record("r2"), vectors={"mine": vector(1, 2)})
         assert backend.dimension("mine") == 2
 
-    def test_a_fact_is_the_last_one_noted(self, backend: Backend) -> None:
+    def test_a_setting_is_the_last_value_given(self, backend: Backend) -> None:
         for value in ("one", "two", ""):
             with backend.write() as writer:
                 writer.set_setting("name", value)
@@ -364,7 +372,7 @@ class BackendContract(JournalContract):
         assert number is not None
         assert backend.save([merged]) == [None]
 
-    def test_deaths_after_saving_are_told(self, backend: Backend) -> None:
+    def test_deaths_after_saving_are_in_the_data(self, backend: Backend) -> None:
         rows = insert(backend, *(record(f"r{n}") for n in range(4)))
         backend.save([segment(rows, 4)])
         patch(backend, 1, record("r0", state="forgotten"), "forget")
@@ -375,7 +383,7 @@ class BackendContract(JournalContract):
         assert [row.record.content for row in loading.unindexed] == ["moved"]
         assert backend.load("b").unindexed[0].record.id == "r1"
 
-    def test_patches_after_saving_are_told(self, backend: Backend) -> None:
+    def test_patches_after_saving_are_in_the_data(self, backend: Backend) -> None:
         rows = insert(backend, *(record(f"r{n}") for n in range(4)))
         patch(backend, 1, record("r0", importance=0.1))
         backend.save([segment(rows, 5)])
@@ -387,7 +395,7 @@ class BackendContract(JournalContract):
             3: (0.5, 4),
         }
 
-    def test_what_comes_back_after_saving_is_loose(self, backend: Backend) -> None:
+    def test_what_comes_back_after_saving_is_unindexed(self, backend: Backend) -> None:
         rows = insert(backend, record("r0"), record("r1"))
         patch(backend, 1, record("r0", state="forgotten"), "forget")
         backend.save([segment(rows[1:], 3)])
