@@ -201,19 +201,21 @@ def runnable(block: str) -> str:
 
 
 @cache
-def is_offered(line: str, module: str) -> bool:
-    """Return whether the import *line* works here; releases of a framework differ in names."""
-    if module.startswith("bethink") or not is_installed(module):
-        return is_installed(module)
-    return subprocess.run([sys.executable, "-c", line], capture_output=True).returncode == 0
-
-
 def missing_modules(block: str) -> list[str]:
-    """Return the modules that *block* imports names from and that do not offer the names."""
+    """Return the modules that *block* imports names from and that do not offer the names here.
+
+    Releases of a framework differ in names.
+    """
     found = re.findall(r"^(from ([\w.]+) import [\w, ]+)$", block, re.M)
-    missing = [module for line, module in found if not is_offered(line, module)]
+    missing = [module for _, module in found if not is_installed(module)]
     servers = {SERVERS[module] for _, module in found if module in SERVERS}
-    return missing + [server for server in servers if not is_installed(server)]
+    missing += [server for server in servers if not is_installed(server)]
+    lines = [line for line, module in found if not module.startswith("bethink")]
+    if missing or not lines:
+        return missing
+    done = subprocess.run([sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True)
+    error = done.stderr.rstrip().rpartition("\n")[2]
+    return [error] if error.startswith(("ImportError", "ModuleNotFoundError")) else []
 
 
 def run_scripts(scripts: list[str], folder: Path) -> None:
