@@ -18,10 +18,9 @@ from bethink_adapters.rest.tokens import read_tokens
 
 @dataclass
 class Served:
-    """The *process* over the file at *path*, its *address*, and a client with the token for all."""
+    """The file at *path*, the *address* of the server, and a client with the *token* for all."""
 
     path: Path
-    process: subprocess.Popen[str]
     address: str
     token: str
 
@@ -31,20 +30,30 @@ class Served:
         return httpx.Client(base_url=self.address, headers=headers, timeout=30)
 
 
-@contextmanager
-def served(folder: Path, *arguments: str) -> Iterator[Served]:
-    """Serve ``m.db`` in *folder* until the end of the block."""
-    path = folder / "m.db"
+@dataclass
+class ServedByProcess(Served):
+    """Served by *process*."""
+
+    process: subprocess.Popen[str]
+
+
+def serve_arguments(folder: Path) -> list[str]:
+    """Return the arguments of the command line that serve ``m.db`` in *folder*."""
     tokens = folder / "tokens.json"
-    [token] = read_tokens(tokens)
-    command = [sys.executable, "-m", "bethink_adapters.cli", "serve", "--port", "0"]
-    command += ["--db", str(path), "--tokens", str(tokens), "--json", *arguments]
+    read_tokens(tokens)
+    path = str(folder / "m.db")
+    return ["serve", "--port", "0", "--db", path, "--tokens", str(tokens), "--json"]
+
+
+@contextmanager
+def served(folder: Path, *arguments: str) -> Iterator[ServedByProcess]:
+    """Serve ``m.db`` in *folder* until the end of the block."""
+    command = [sys.executable, "-m", "bethink_adapters.cli", *serve_arguments(folder), *arguments]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=dict(os.environ))
     assert process.stdout is not None
     try:
         told = json.loads(process.stdout.readline())
-        assert told["token"] == token.text
-        yield Served(path, process, told["url"], token.text)
+        yield ServedByProcess(folder / "m.db", told["url"], told["token"], process)
     finally:
         process.kill()
         process.wait()

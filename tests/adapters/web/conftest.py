@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
+import os
 import shutil
 from collections.abc import Iterator
 from importlib import resources
@@ -13,7 +15,7 @@ import pytest
 
 from bethink import MemoryStore
 
-from ..rest.process import Served, served
+from ..rest.process import Served, serve_arguments
 
 sync_api = pytest.importorskip("playwright.sync_api")
 
@@ -27,6 +29,20 @@ QUIET = [
     "--disable-component-update",
     "--disable-sync",
 ]
+
+# Servers are forked from a process that has imported all: to import takes a second.
+FORKS = multiprocessing.get_context("forkserver")
+FORKS.set_forkserver_preload(["bethink_adapters.cli.parser", "bethink_adapters.rest.running"])
+SERVE = """
+import os, sys
+from bethink_adapters.cli import main
+folder, variables, output, arguments = given
+os.chdir(folder)
+os.environ.clear()
+os.environ.update(variables)
+sys.stdout = open(output.fileno(), "w", closefd=False)
+sys.exit(main(arguments))
+"""
 
 
 def fill(path: Path) -> None:
@@ -62,8 +78,19 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def server(browser: Any, tmp_path: Path, project: Path) -> Iterator[Served]:
     fill(tmp_path / "m.db")
-    with served(tmp_path) as running:
-        yield running
+    here, there = FORKS.Pipe(duplex=False)
+    given = (str(Path.cwd()), dict(os.environ), there, serve_arguments(tmp_path))
+    process = FORKS.Process(target=exec, args=(SERVE, {"given": given}))
+    process.start()
+    there.close()
+    try:
+        with open(here.fileno(), closefd=False, encoding="utf-8") as output:
+            told = json.loads(output.readline())
+        yield Served(tmp_path / "m.db", told["url"], told["token"])
+    finally:
+        process.kill()
+        process.join()
+        here.close()
 
 
 def axe(page: Any) -> list[str]:
