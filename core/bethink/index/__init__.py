@@ -71,7 +71,7 @@ class ResidentIndex:
         self._backend = backend
         self._dimension = dimension
         self._scopes = ScopeLRU(most)
-        self._seen = backend.head()
+        self._seen, self._breaks = backend.head(), backend.breaks
         self._unsaved = False
         self._unindexed: Counter[str] = Counter()
         self._recent = RecentRows()
@@ -97,7 +97,7 @@ class ResidentIndex:
     @property
     def behind(self) -> bool:
         """Whether a commit is not in the index yet."""
-        return self._backend.head() != self._seen
+        return self._backend.head() != self._seen or self._backend.breaks != self._breaks
 
     def scan_early(self, scope: Scope, name: str, query: Floats) -> EarlyScan | None:
         """Compare the vectors called *name* of *scope* with *query*, if many and in memory.
@@ -232,11 +232,12 @@ class ResidentIndex:
     def copy_at(self, scope: Scope, seq: int, backend: Backend) -> _Copied | None:
         """Return a copy of the index of *scope* that reads from *backend*.
 
-        None if the index is not resident, is older than *seq*, or holds mostly later rows.
+        None if the index is not resident, is older than *seq* or a break, or holds mostly later
+        rows.
         """
         with self.lock:
             index = self._scopes.indexes.get(scope)
-            if index is None or self._seen < seq:
+            if index is None or self._seen < seq or self._backend.breaks != self._breaks:
                 return None
             rows = index.columns["row"]
             if np.count_nonzero(rows <= seq) < _MIN_PAST_SHARE * len(rows):
@@ -321,8 +322,12 @@ class ResidentIndex:
     def _catch_up(self) -> None:
         if self.behind:
             changes = self._backend.changes(self._seen, tuple(self._scopes.indexes))
+            breaks = self._backend.breaks
+            if breaks != self._breaks:
+                changes = replace(changes, erased=None)
             self._dimension()  # refuses the vectors of a different embedder
             self._apply_changes(changes)
+            self._breaks = breaks
 
     def _apply_changes(self, changes: Changes) -> None:
         everywhere = list(self._scopes.indexes.values())

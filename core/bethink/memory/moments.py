@@ -35,7 +35,7 @@ class Moments:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._indexes: dict[int, PastIndex] = {}
-        self._checked = engine.backend.head()
+        self._checked = engine.backend.head(), engine.backend.breaks
         self._embedder = engine.embedder
 
     def take(self, name: str) -> Snapshot:
@@ -125,12 +125,12 @@ class Moments:
     def _drop_stale_indexes(self) -> None:
         """Drop the indexes of all moments after an erasing or a change of the embedder."""
         backend, embedder, checked = self._engine.backend, self._engine.embedder, self._checked
-        head = backend.head()
-        stale = embedder is not self._embedder or (
-            bool(self._indexes) and head != checked and backend.journal_reader.erased(checked)
+        head, breaks = backend.head(), backend.breaks
+        stale = (embedder, breaks) != (self._embedder, checked[1]) or (
+            bool(self._indexes) and head != checked[0] and backend.journal_reader.erased(checked[0])
         )
         with self._engine.index.lock:
-            self._checked, self._embedder = head, embedder
+            self._checked, self._embedder = (head, breaks), embedder
             if stale:
                 self._engine.index.drop_moments(self._indexes.values())
                 self._indexes.clear()

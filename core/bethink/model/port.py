@@ -321,6 +321,14 @@ class Backend(Reader, Protocol):
         """Whether an index made from rows is saved at once, for the processes of other machines."""
 
     @property
+    def breaks(self) -> int:
+        """How often the connection to the data broke; to be asked after ``head``.
+
+        After a break, the last commits that were read may be gone for want of an acknowledgement,
+        and later commits may have the same positions. So nothing that was read stays in use.
+        """
+
+    @property
     def journal_reader(self) -> JournalReader:
         """The journal, to be asked about any moment."""
 

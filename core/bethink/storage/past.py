@@ -60,6 +60,7 @@ class PastBackend:
         self.location = backend.location
         self.read_only = True
         self.saves_at_once = False
+        self.breaks = 0
         self.journal_reader = backend.journal_reader
         self._present = backend
         self._embed = embed

@@ -82,6 +82,7 @@ class PostgresBackend(SQLBackend):
             with self._server.reading() as connection:
                 migrate(connection.raw, schema, self.location)
                 check_bound(connection.raw, schema, self._tenant, self.location)
+            self._server.release_locks_early()
             self._read_only = self._cannot_write()
         except BaseException:
             self.close()
@@ -97,6 +98,10 @@ class PostgresBackend(SQLBackend):
     @property
     def saves_at_once(self) -> bool:
         return not self._read_only
+
+    @property
+    def breaks(self) -> int:
+        return self._server.breaks
 
     def _cannot_write(self) -> bool:
         ((refused,),) = self._server.rows(_REFUSED, f"{self._server.schema}.journal")

@@ -25,6 +25,7 @@ from .dialect import register_texts, to_parameters, to_postgres
 from .tenants import SETTING, WHOLE_JOURNAL
 
 _MAX_READERS: Final = 4
+_MAX_WRITERS: Final = 4  # threads that write at the same time; others wait
 _PREPARED_AFTER: Final = 5  # runs of a statement
 LOCK_SECONDS: Final = 30
 IDLE_SECONDS: Final = 10
@@ -35,6 +36,14 @@ _FACTS: Final = "SELECT name, value FROM {schema}.facts"
 _LAST: Final = "SELECT seq, link, at FROM {schema}.journal ORDER BY seq DESC LIMIT 1"
 _LAST_OF_ALL: Final = "SELECT seq, link, at FROM {schema}.last_entry()"
 _MOMENT: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_MAY_EMIT: Final = (
+    "SELECT bool_and(has_function_privilege(oid, 'EXECUTE')) FROM pg_proc "
+    "WHERE proname = 'pg_logical_emit_message'"
+)
+_BEGIN_EARLY: Final = "BEGIN; SET LOCAL synchronous_commit = off;"
+_FLUSH: Final = "SELECT pg_logical_emit_message(true, 'bethink', '')"
+"""A commit that is acknowledged like any other, and with the commit all commits before."""
+
 _DOUBT_SECONDS: Final = 30
 _PAUSE_SECONDS: Final = 0.2
 _NOT_WRITTEN: Final = "the connection broke during the commit; nothing was written"
@@ -62,9 +71,14 @@ class PostgresConnection:
     text_factory: Any = str  # texts of Postgres are always well-formed
 
     def __init__(
-        self, connect: Callable[[], psycopg.Connection[Any]], schema: str, *, sees_all: bool = True
+        self,
+        connect: Callable[[], psycopg.Connection[Any]],
+        reconnect: Callable[[], psycopg.Connection[Any]],
+        schema: str,
+        *,
+        sees_all: bool = True,
     ) -> None:
-        self._connect = connect
+        self._reconnect = reconnect
         self._schema = schema
         self._sees_all = sees_all
         self.raw = connect()
@@ -87,7 +101,7 @@ class PostgresConnection:
             if self.in_transaction or not self.raw.closed:
                 raise
         self.raw.close()
-        self.raw = self._connect()
+        self.raw = self._reconnect()
         return self.raw.execute(statement, given, binary=True)
 
     def executemany(self, sql: str, parameters: Iterable[Any], /) -> None:
@@ -109,6 +123,11 @@ class Connections:
     """Open, lock and close the connections to the database at *url*.
 
     *shown* is the address without a password.
+
+    A durable commit takes milliseconds, and writers wait for each other. So a write commits first
+    without waiting for the disk, which ends the lock. Then a second, empty commit waits for the
+    disk or the replicas, as the server is set up, and so for all commits before. The server lets
+    many such commits wait together. The write is acknowledged after the second commit.
     """
 
     def __init__(
@@ -130,6 +149,7 @@ class Connections:
             "lock_timeout": f"{int(1000 * LOCK_SECONDS)}ms",
             "idle_in_transaction_session_timeout": f"{int(1000 * IDLE_SECONDS)}ms",
         }
+        self._flush = ""
         if durability == "normal":
             settings["synchronous_commit"] = "off"
         if tenant is not None:
@@ -141,6 +161,7 @@ class Connections:
             for name, value in settings.items()
         )
         self._prelude = "" if pooled else set_all
+        self._durable = durability == "full"
         self._begin = (
             f"BEGIN; {set_all if pooled else ''}SELECT pg_advisory_xact_lock({_APPLICATION_ID}, "
             f"'{self.schema}.journal'::regclass::oid::int); {_FACTS}; "
@@ -150,15 +171,29 @@ class Connections:
         self._closed = False
         self._create_locks()
         self._idle: list[PostgresConnection] = []
-        self._writer: PostgresConnection | None = None
+        self._idle_writers: list[PostgresConnection] = []
+        self.breaks = 0
+        """How many connections broke."""
 
     def _create_locks(self) -> None:
-        self._write_lock = threading.RLock()
+        self._writers = threading.BoundedSemaphore(_MAX_WRITERS)
         self._readers = threading.BoundedSemaphore(_MAX_READERS)
 
     def connect(self) -> PostgresConnection:
         """Open a connection."""
-        return PostgresConnection(self._connect, self.schema, sees_all=self._tenant is None)
+        sees_all = self._tenant is None
+        return PostgresConnection(self._connect, self._reconnect, self.schema, sees_all=sees_all)
+
+    def release_locks_early(self) -> None:
+        """End the lock of a write before the commit is on the disk, if the role may.
+
+        Behind a pooler a break may go unnoticed: readers must see durable commits only.
+        """
+        if self._durable and not self._pooled and self.rows(_MAY_EMIT)[0][0]:
+            self._flush = _FLUSH
+            self._begin = self._begin.replace(
+                "BEGIN; ", "BEGIN; SET LOCAL synchronous_commit = off; "
+            )
 
     def _connect(self) -> psycopg.Connection[Any]:
         raw = psycopg.connect(
@@ -171,6 +206,10 @@ class Connections:
         if self._prelude:
             raw.execute(self._prelude)
         return raw
+
+    def _reconnect(self) -> psycopg.Connection[Any]:
+        self.breaks += 1
+        return self._connect()
 
     @contextmanager
     def translated(self) -> Iterator[None]:
@@ -190,17 +229,20 @@ class Connections:
 
         Statements without a result travel together with the next statement that has a result.
         """
-        with self.translated(), self._write_lock:
-            connection = self._begin_writing()
+        with self.translated(), self._writers:
+            connection, commit = self._begin_writing(), None
             raw = connection.raw
             connection.in_transaction = True
             try:
                 with _pipelined(raw):
                     yield connection
-                    raw.execute("COMMIT")
+                    commit = raw.execute("COMMIT")
+                    if self._flush:
+                        raw.execute(self._flush)
             except BaseException as error:
-                if connection.end and _has_broken(raw, error):
-                    self._drop_writer()
+                is_done = commit is not None and commit.statusmessage == "COMMIT"
+                if connection.end and (is_done or _has_broken(raw, error)):
+                    self._drop(connection)
                     if self._is_committed(*connection.end):
                         return
                     raise StorageError(self._shown, _NOT_WRITTEN) from error
@@ -208,6 +250,8 @@ class Connections:
                 raise
             finally:
                 connection.in_transaction = False
+                if not raw.closed:
+                    self._idle_writers.append(connection)
 
     def _is_committed(self, seq: int, link: bytes) -> bool:
         """Return whether the last commit arrived, asked over a new connection.
@@ -221,7 +265,11 @@ class Connections:
                 with self._connect() as fresh:
                     fresh.execute(self._begin, prepare=False)
                     told = f"SELECT 1 FROM {self.schema}.journal WHERE seq = %s AND link = %s"
-                    return fresh.execute(told, (seq, link)).fetchone() is not None
+                    is_there = fresh.execute(told, (seq, link)).fetchone() is not None
+                    fresh.execute("ROLLBACK")
+                    if is_there and self._flush:
+                        fresh.execute(self._flush)
+                    return is_there
             except psycopg.OperationalError as error:
                 if time.monotonic() > deadline:
                     raise StorageError(self._shown, _IN_DOUBT) from error
@@ -232,17 +280,17 @@ class Connections:
         if self._closed:
             raise StoreClosedError
         while True:
-            is_new = self._writer is None
-            self._writer = connection = self._writer or self.connect()
+            is_new = not self._idle_writers
+            connection = self.connect() if is_new else self._idle_writers.pop()
             try:
                 self._take_lock(connection)
             except psycopg.OperationalError:
                 has_broken = connection.raw.closed
-                self._drop_writer()
+                self._drop(connection)
                 if is_new or not has_broken:  # such as a lock that another process keeps
                     raise
             except BaseException:
-                self._drop_writer()
+                self._drop(connection)
                 raise
             else:
                 return connection
@@ -261,13 +309,12 @@ class Connections:
             with suppress(psycopg.Error):
                 connection.raw.execute("ROLLBACK")
                 return
-        self._drop_writer()
+        self._drop(connection)
 
-    def _drop_writer(self) -> None:
-        if self._writer is not None:
-            with suppress(psycopg.Error):
-                self._writer.raw.close()
-        self._writer = None
+    def _drop(self, connection: PostgresConnection) -> None:
+        self.breaks += connection.raw.closed
+        with suppress(psycopg.Error):
+            connection.raw.close()
 
     @contextmanager
     def reading(self) -> Iterator[PostgresConnection]:
@@ -291,7 +338,9 @@ class Connections:
             try:
                 yield connection
             finally:
-                if not connection.raw.closed:
+                if connection.raw.closed:
+                    self.breaks += 1
+                else:
                     self._idle.append(connection)
 
     def rows(self, sql: str, *parameters: object) -> list[Any]:
@@ -333,9 +382,8 @@ class Connections:
 
     def sleep(self) -> None:
         """Finish current work, close the connections and hold still until ``resume``."""
-        self._write_lock.acquire()
-        for _ in range(_MAX_READERS):
-            self._readers.acquire()
+        _acquire_all(self._writers, _MAX_WRITERS)
+        _acquire_all(self._readers, _MAX_READERS)
         self._close_all()
 
     def resume(self, *, in_child: bool) -> None:
@@ -344,18 +392,24 @@ class Connections:
             self._create_locks()
             return
         self._readers.release(_MAX_READERS)
-        self._write_lock.release()
+        self._writers.release(_MAX_WRITERS)
 
     def close(self) -> None:
         """Close all connections; a second call does nothing."""
-        with self._write_lock:
-            self._closed = True
-            self._close_all()
+        self._closed = True
+        _acquire_all(self._writers, _MAX_WRITERS)
+        self._close_all()
+        self._writers.release(_MAX_WRITERS)
 
     def _close_all(self) -> None:
-        self._drop_writer()
-        while self._idle:
-            self._idle.pop().raw.close()
+        for idle in (self._idle_writers, self._idle):
+            while idle:
+                idle.pop().raw.close()
+
+
+def _acquire_all(slots: threading.Semaphore, count: int) -> None:
+    for _ in range(count):
+        slots.acquire()
 
 
 @contextmanager

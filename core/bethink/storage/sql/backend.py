@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
-from typing import Any, ClassVar, Final, TypeVar
+from typing import Any, ClassVar, Final, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -51,6 +51,8 @@ from .rows import (
 from .writer import SQLWriter
 
 T = TypeVar("T")
+_Cache: TypeAlias = dict[Scope, tuple[tuple[int, int], T]]
+"""By scope: a result, and the journal position and the breaks at that time."""
 
 _LIVE = "WHERE state = 'live'"
 _EXPIRED = f"INDEXED BY records_expiring {_LIVE} AND expires_at IS NOT NULL AND expires_at <= ?"
@@ -77,13 +79,17 @@ class SQLBackend(SQLReader):
     ) -> None:
         self._connections = connections
         self._auth = auth
-        self._counts: dict[Scope, tuple[int, int]] = {}
-        self._namespaces: dict[Scope, tuple[int, dict[str, int]]] = {}
+        self._counts: _Cache[int] = {}
+        self._namespaces: _Cache[dict[str, int]] = {}
         self.journal_reader = SQLJournalReader(connections, auth, hides=hides)
 
     @property
     def saves_at_once(self) -> bool:
         return False
+
+    @property
+    def breaks(self) -> int:
+        return 0
 
     @abstractmethod
     def write(self) -> AbstractContextManager[SQLWriter]:
@@ -139,7 +145,7 @@ class SQLBackend(SQLReader):
         inside, parameters = scope_sql(scope)
         live = f"SELECT count(*) FROM records WHERE {inside} AND state = 'live'"
         with self._connections.read_transaction() as connection:
-            count = _at_head(
+            count = self._at_head(
                 connection,
                 scope,
                 self._counts,
@@ -149,7 +155,7 @@ class SQLBackend(SQLReader):
 
     def namespaces(self, scope: Scope, now: float | None = None) -> dict[str, int]:
         with self._connections.read_transaction() as connection:
-            counts = _at_head(
+            counts = self._at_head(
                 connection,
                 scope,
                 self._namespaces,
@@ -158,6 +164,18 @@ class SQLBackend(SQLReader):
             expired = _count_by_namespace(connection, scope, _EXPIRED, now)
         left = {name: count - expired.get(name, 0) for name, count in counts.items()}
         return {name: count for name, count in left.items() if count}
+
+    def _at_head(
+        self, connection: Connection, scope: Scope, cache: _Cache[T], count: Callable[[], T]
+    ) -> T:
+        """Return the last result of *count* for *scope*, made again after a change of the file."""
+        position = read_head(connection), self.breaks
+        found = cache.get(scope)
+        if found is None or found[0] != position:
+            if len(cache) >= _MAX_COUNTED_SCOPES:
+                cache.clear()
+            found = cache[scope] = position, count()
+        return found[1]
 
     def tallies(self, scope: Scope, now: float) -> list[Tally]:
         if self._auth.keyed:  # codes cover whole records, so whole records are read
@@ -303,19 +321,3 @@ def _count_by_namespace(
     inside, within = scope_sql(scope)
     counts = f"SELECT namespace, count(*) FROM records {sql} AND {inside} GROUP BY 1 ORDER BY 1"
     return dict(connection.execute(counts, (*parameters, *within)))
-
-
-def _at_head(
-    connection: Connection,
-    scope: Scope,
-    cache: dict[Scope, tuple[int, T]],
-    count: Callable[[], T],
-) -> T:
-    """Return the last result of *count* for *scope*, made again after a change of the file."""
-    head = read_head(connection)
-    found = cache.get(scope)
-    if found is None or found[0] != head:
-        if len(cache) >= _MAX_COUNTED_SCOPES:
-            cache.clear()
-        found = cache[scope] = head, count()
-    return found[1]

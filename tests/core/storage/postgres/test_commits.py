@@ -1,0 +1,128 @@
+"""Commits: others go on before a commit is on the disk, and no acknowledgement comes before."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+import psycopg
+import pytest
+
+from bethink import HashEmbedder, MemoryStore, StorageError
+from bethink.storage.postgres import connection as connections
+
+from .server import Server, fresh_location, server
+
+
+def opened(location: str, durability: Literal["full", "normal"] = "full") -> MemoryStore:
+    return MemoryStore(location, embedder=HashEmbedder(16), durability=durability)
+
+
+@contextmanager
+def frozen(running: Server) -> Iterator[None]:
+    """Stop all processes of the server for the time of the body."""
+    pid = int((running.data / "postmaster.pid").read_text().split()[0])
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    family = [pid, *map(int, children)]
+    for each in family:
+        os.kill(each, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for each in family:
+            os.kill(each, signal.SIGCONT)
+
+
+def entries_in(url: str) -> int:
+    with psycopg.connect(url) as connection:
+        found = connection.execute("SELECT count(*) FROM bethink.journal").fetchone()
+    assert found is not None
+    return int(found[0])
+
+
+def test_a_write_that_waits_for_a_replica_holds_up_no_other_and_is_not_acknowledged() -> None:
+    with server() as primary, opened(primary.url) as store, ThreadPoolExecutor() as threads:
+        store.store("first")
+        standby = primary.add_standby("second")
+        with frozen(standby):
+            writes = [threads.submit(store.store, f"note {number}") for number in range(3)]
+            assert any(entries_in(primary.url) == 4 for _ in range(500))  # none holds the lock
+            assert not any(each.done() for each in writes)
+        assert not wait(writes, timeout=30).not_done
+        assert store.count() == 4
+        standby.stop()
+        primary.psql("ALTER SYSTEM RESET synchronous_standby_names")
+        primary.psql("SELECT pg_reload_conf()")
+
+
+def found(store: MemoryStore, query: str, as_of: int | None = None) -> set[str]:
+    hits = store.recall(query, namespace="a", as_of=as_of, touch=False)
+    return {hit.content for hit in hits}
+
+
+def test_what_a_dead_server_lost_is_not_remembered_by_those_who_saw_it() -> None:
+    with server(wal_writer_delay="10s") as running, opened(running.url) as store:
+        store.store("The cat sleeps", namespace="a")
+        with opened(running.url, "normal") as other:
+            other.store("The dog barks", namespace="a")
+            assert found(store, "dog") == found(store, "dog", as_of=2) == {"The dog barks"}
+            assert (store.count(namespace="a"), store.namespaces()) == (2, {"a": 2})
+            running.kill()
+        running.start()
+        with opened(running.url) as other:
+            assert other.count(namespace="a") == 1  # the dog is lost
+            other.store("The bird sings", namespace="a")
+            assert other.log(limit=1)[0].seq == 2
+        for as_of in (2, None):
+            assert "The dog barks" not in found(store, "dog", as_of)
+            assert found(store, "bird", as_of) == {"The bird sings"}
+        assert (store.count(namespace="a"), store.namespaces()) == (2, {"a": 2})
+        assert store.verify().problems == ()
+
+
+def test_a_role_that_may_not_wait_apart_writes_all_the_same() -> None:
+    location = fresh_location()
+    url, _, schema = location.partition("?schema=")
+    role = f"{schema}_plain"
+    with opened(location) as store, psycopg.connect(url, autocommit=True) as connection:
+        store.store("first")
+        connection.execute(f"CREATE ROLE {role} LOGIN")
+        signatures = connection.execute(
+            "SELECT oid::regprocedure::text FROM pg_proc WHERE proname = 'pg_logical_emit_message'"
+        ).fetchall()
+        connection.execute(
+            f"GRANT USAGE ON SCHEMA {schema} TO {role}; "
+            f"GRANT ALL ON ALL TABLES IN SCHEMA {schema} TO {role}"
+        )
+        for (signature,) in signatures:
+            connection.execute(f"REVOKE EXECUTE ON FUNCTION {signature} FROM PUBLIC")
+        try:
+            with opened(location.replace("postgres@", f"{role}@")) as plain:
+                plain.store("second")
+                assert plain.verify().problems == ()
+        finally:
+            for (signature,) in signatures:
+                connection.execute(f"GRANT EXECUTE ON FUNCTION {signature} TO PUBLIC")
+        assert store.count() == 2
+
+
+def test_a_commit_without_an_acknowledgement_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "_FLUSH", "SELECT 1 / 0")
+    with opened(fresh_location()) as store:
+        with pytest.raises(StorageError, match="division by zero"):
+            store.store("first")
+        assert [each.content for each in store.all()] == ["first"]
+
+
+def test_more_threads_than_connections_lose_nothing() -> None:
+    with opened(fresh_location()) as store, ThreadPoolExecutor(16) as threads:
+        made = list(threads.map(store.store, [f"note {number}" for number in range(200)]))
+        assert {each.id for each in store.all()} == {each.id for each in made}
+        assert len(store.recall("note", k=300)) == 200
+        assert [entry.seq for entry in store.log(limit=None)] == list(range(200, 0, -1))
+        assert store.verify().problems == ()
