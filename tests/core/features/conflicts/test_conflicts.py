@@ -143,6 +143,7 @@ def test_a_likely_conflict_is_never_a_duplicate(one: str, other: str) -> None:
     ("one", "other"),
     [
         ("We painted the hall blue", "We painted the hall green"),
+        ("User never eats goat cheese for breakfast", "User eats sheep cheese for breakfast"),
         ("The pipeline begins with paint", "The pipeline ends with glue"),
         ("Correction: the garden plan has a pond", "The plan for the garden has a pond"),
         ("A person is folding a napkin", "A person is unfolding a napkin"),
@@ -205,6 +206,7 @@ def test_what_may_be_a_conflict_is_a_possible_one(one: str, other: str) -> None:
         ("Ann does not eat meat", "Bob eats meat"),
         ("A dog is chasing a ball", "A dog is chasing a bird"),
         ("The trip to Rome took 3 days in spring", "The trip to Oslo took 5 days in spring"),
+        ("The trip to Rome took 3 days in spring", "The trip to the lake took 3 hours"),
         ("The parser has 4 stages", "The parser needs 90 tests"),
         ("No problem, we meet on Tuesday", "We meet on Tuesday"),
         ("Can you move the meeting to 9:30?", "The meeting is at 9:00"),

@@ -420,6 +420,19 @@ def test_a_blank_query_packs_the_newest_and_the_most_important(clock: Clock) -> 
         assert "old note" not in store.pack("", min_share=0.5).text
 
 
+@pytest.mark.parametrize(("days", "recency"), [(-1, 1.0), (0, 1.0), (30, 0.5), (90, 0.125)])
+def test_recency_halves_in_thirty_days(clock: Clock, days: float, recency: float) -> None:
+    with MemoryStore(clock=clock) as store:
+        store.store("note", importance=0.25, occurred_at=clock.now - days * 86_400)
+        (packed,) = store.pack("").results
+        assert packed.explain().signals == {"importance": 0.25, "recency": pytest.approx(recency)}
+        assert packed.score == pytest.approx((0.25 + recency) / 2)
+
+
+def test_a_budget_of_nothing_packs_nothing(store: MemoryStore) -> None:
+    assert store.pack("cats", budget_tokens=0).text == ""
+
+
 def test_a_block_has_at_most_800_tokens_by_default() -> None:
     with MemoryStore() as store:
         store.store_many(f"cat {number}" for number in range(200))
