@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -350,9 +351,28 @@ class Connections:
 
     @contextmanager
     def read_transaction(self) -> Iterator[PostgresConnection]:
-        """Hold a connection for several statements that see the same state."""
-        with self.translated(), self._reader() as connection, self._at_moment(connection):
-            yield connection
+        """Hold a connection for several statements that see the same state.
+
+        Statements travel together until a result is read.
+        """
+        with self.translated(), self._reader() as connection:
+            if self._local:  # several statements, which cannot travel with others
+                with self._at_moment(connection):
+                    yield connection
+                return
+            if _has_ended(connection.raw):
+                connection.execute("SELECT 1")  # over a new connection
+            raw, connection.in_transaction = connection.raw, True
+            try:
+                with _pipelined(raw):
+                    raw.execute(_MOMENT)
+                    yield connection
+                    raw.execute("ROLLBACK")
+            except BaseException:
+                self._undo(connection)
+                raise
+            finally:
+                connection.in_transaction = False
 
     aside = read_transaction
 
@@ -424,6 +444,11 @@ def _pipelined(raw: psycopg.Connection[Any]) -> Iterator[None]:
             pipeline.__exit__(None, None, None)
         raise
     pipeline.__exit__(None, None, None)
+
+
+def _has_ended(raw: psycopg.Connection[Any]) -> bool:
+    """Tell whether the server may have ended an idle connection: it says nothing else unasked."""
+    return bool(select.select([raw], [], [], 0)[0])
 
 
 def _has_broken(raw: psycopg.Connection[Any], error: BaseException) -> bool:

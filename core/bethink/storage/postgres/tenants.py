@@ -14,6 +14,7 @@ from psycopg import Connection
 from psycopg.sql import SQL, Identifier
 
 from ...errors import StorageError
+from ..sql.rows import HEAD
 
 SETTING: Final = "bethink.tenant"
 FUNCTIONS: Final = Path(__file__).with_name("tenants.sql").read_text(encoding="utf-8")
@@ -52,9 +53,7 @@ _NOT_BOUND: Final = (
 _NO_TENANT: Final = "the role {role} sees one tenant only; add ?tenant=NAMESPACE to the URL"
 
 WHOLE_JOURNAL: Final = {
-    "SELECT coalesce(max(seq), 0) FROM journal": (
-        "SELECT coalesce(max(seq), 0) FROM last_entry() AS journal"
-    ),
+    HEAD: f"{HEAD.removesuffix('journal')}last_entry() AS journal",
     "SELECT at FROM journal WHERE seq = ?": "SELECT at FROM time_of(?) AS at",
 }
 """Statements about the journal of all tenants, by statements about the visible journal."""

@@ -31,14 +31,16 @@ from ...model.port import (
 from ...model.records import LIVE, LogEntry, MemoryRecord
 from .authenticator import Authenticator
 from .connection import Connection, Connections
-from .cut import read_cut
+from .cut import CUT, to_cut
 from .erasing import ENTRIES_OF, former_namespaces
 from .journal_reader import SQLJournalReader, to_log_entry
 from .loading import load, names_in, save
 from .reader import SQLReader, limits, order_sql
 from .rows import (
+    HEAD,
     LISTED,
     Listed,
+    ask_setting,
     from_json,
     read_head,
     read_number,
@@ -211,10 +213,12 @@ class SQLBackend(SQLReader):
     def changes(self, since: int, scopes: Sequence[Scope]) -> Changes:
         inside, parameters = scopes_sql(scopes)
         with self._connections.read_transaction() as connection:
-            head = read_head(connection)  # perhaps an entry of another tenant
-            if since < read_cut(connection).seq:  # nobody knows any more what changed since
-                return Changes(since, head, frozenset(), (), erased=None)
+            # Questions first: the answers may travel together.
+            last, cut = connection.execute(HEAD), ask_setting(connection, CUT)
             entries = self._auth.read_entries(connection, "WHERE seq > ? ORDER BY seq", since)
+            head = last.fetchone()[0]  # perhaps an entry of another tenant
+            if since < to_cut(cut).seq:  # nobody knows any more what changed since
+                return Changes(since, head, frozenset(), (), erased=None)
             rows = {row for each in entries for row in (each.was, each.row) if row is not None}
             for each in entries:
                 rows.update((each.changes or {}).get("rows", ()))
@@ -226,7 +230,7 @@ class SQLBackend(SQLReader):
             erased = former_namespaces(connection, gone)
             moved = {each.id for each in entries if _is_move(each) and each.id} - gone
             namespaces = erased | former_namespaces(connection, moved)
-            namespaces |= {name for (name,) in connection.execute(_NAMES, (Listed(rows),))}
+            names = connection.execute(_NAMES, (Listed(rows),))
             live = self._auth.read_rows(
                 connection,
                 f"row IN {LISTED} AND state = 'live' AND {inside}",
@@ -234,6 +238,7 @@ class SQLBackend(SQLReader):
                 *parameters,
                 using="NOT INDEXED",
             )
+            namespaces |= {name for (name,) in names}
         return Changes(since, head, frozenset(rows), tuple(live), namespaces, erased, thinned)
 
     def load(

@@ -14,8 +14,8 @@ from typing import Any, Final
 from ...errors import CorruptStoreError
 from ...model.fields import to_json
 from ...model.journal import START, chain_hash
-from .connection import Connection
-from .rows import RowTypes, from_json, read_setting
+from .connection import Connection, Cursor
+from .rows import RowTypes, ask_setting, from_json, to_setting
 
 CUT: Final = "cut"
 """The setting with the cut as JSON, and the change of an entry "compact"."""
@@ -57,7 +57,12 @@ NO_CUT: Final = CutMark()
 
 def read_cut(connection: Connection) -> CutMark:
     """Return the cut of the file, ``NO_CUT`` for a whole journal."""
-    text = read_setting(connection, CUT)
+    return to_cut(ask_setting(connection, CUT))
+
+
+def to_cut(asked: Cursor) -> CutMark:
+    """Return the cut of the answer to ``ask_setting``."""
+    text = to_setting(asked)
     if text is None:
         return NO_CUT
     try:

@@ -20,7 +20,7 @@ from ...model.journal import FULL_RECORD, is_well_formed
 from ...model.namespaces import Scope, Subtree, below
 from ...model.port import Entry
 from ...model.records import RECORD_FIELDS, MemoryRecord, Snapshot, new_record
-from .connection import Connection
+from .connection import Connection, Cursor
 
 FIELDS: Final = MemoryRecord.__slots__
 COLUMNS: Final = ", ".join(FIELDS)
@@ -278,14 +278,28 @@ def scopes_sql(scopes: Sequence[Scope]) -> tuple[str, tuple[Any, ...]]:
     )
 
 
+HEAD: Final = "SELECT coalesce(max(seq), 0) FROM journal"
+"""The last journal position."""
+
+
 def read_head(connection: Connection) -> int:
     """Return the last journal position."""
-    return int(connection.execute("SELECT coalesce(max(seq), 0) FROM journal").fetchone()[0])
+    return int(connection.execute(HEAD).fetchone()[0])
 
 
 def read_setting(connection: Connection, name: str) -> str | None:
     """Return a setting, None if not stored."""
-    found = connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+    return to_setting(ask_setting(connection, name))
+
+
+def ask_setting(connection: Connection, name: str) -> Cursor:
+    """Ask for a setting; the answer is read later, and so travels with those of more questions."""
+    return connection.execute("SELECT value FROM facts WHERE name = ?", (name,))
+
+
+def to_setting(asked: Cursor) -> str | None:
+    """Return the setting of an answer, None if not stored."""
+    found = asked.fetchone()
     (value,) = _SETTING(found) if found else (None,)
     return value
 
