@@ -41,7 +41,6 @@ _MAY_EMIT: Final = (
     "SELECT bool_and(has_function_privilege(oid, 'EXECUTE')) FROM pg_proc "
     "WHERE proname = 'pg_logical_emit_message'"
 )
-_BEGIN_EARLY: Final = "BEGIN; SET LOCAL synchronous_commit = off;"
 _FLUSH: Final = "SELECT pg_logical_emit_message(true, 'bethink', '')"
 """A commit that is acknowledged like any other, and with the commit all commits before."""
 
@@ -90,6 +89,8 @@ class PostgresConnection:
         """Position, link and time of the last journal entry, as the write transaction begins."""
         self.end: tuple[int, bytes] | None = None
         """Position and link of the last journal entry, as the write transaction ends."""
+        self.has_waited = False
+        """Whether another held the write lock, so that others may wait for the lock now."""
 
     def execute(self, sql: str, parameters: Any = (), /) -> Cursor:
         """Run a statement, over a new connection if the last broke while nobody used it."""
@@ -125,10 +126,11 @@ class Connections:
 
     *shown* is the address without a password.
 
-    A durable commit takes milliseconds, and writers wait for each other. So a write commits first
-    without waiting for the disk, which ends the lock. Then a second, empty commit waits for the
-    disk or the replicas, as the server is set up, and so for all commits before. The server lets
-    many such commits wait together. The write is acknowledged after the second commit.
+    A durable commit takes milliseconds, and writers wait for each other. So a writer that had to
+    wait for the lock commits first without waiting for the disk, which ends the lock. Then a
+    second, empty commit waits for the disk or the replicas, as the server is set up, and so for all
+    commits before. The server lets many such commits wait together. The write is acknowledged after
+    the second commit.
     """
 
     def __init__(
@@ -163,11 +165,13 @@ class Connections:
         )
         self._prelude = "" if pooled else set_all
         self._durable = durability == "full"
-        self._begin = (
-            f"BEGIN; {set_all if pooled else ''}SELECT pg_advisory_xact_lock({_APPLICATION_ID}, "
-            f"'{self.schema}.journal'::regclass::oid::int); {_FACTS}; "
-            f"{_LAST_OF_ALL if tenant else _LAST}"
-        ).replace("{schema}", self.schema)
+        last = _LAST_OF_ALL if tenant else _LAST
+        key = f"({_APPLICATION_ID}, '{self.schema}.journal'::regclass::oid::int)"
+        self._begin = f"BEGIN; {set_all if pooled else ''}"
+        self._try, self._wait = (
+            f"SELECT {function}{key} AS held; {_FACTS}; {last}".replace("{schema}", self.schema)
+            for function in ("pg_try_advisory_xact_lock", "pg_advisory_xact_lock")
+        )
         self._local = set_all if pooled and tenant is not None else ""
         self._closed = False
         self._create_locks()
@@ -186,15 +190,12 @@ class Connections:
         return PostgresConnection(self._connect, self._reconnect, self.schema, sees_all=sees_all)
 
     def release_locks_early(self) -> None:
-        """End the lock of a write before the commit is on the disk, if the role may.
+        """End the lock of a write before the commit is on the disk, where writers wait.
 
         Behind a pooler a break may go unnoticed: readers must see durable commits only.
         """
         if self._durable and not self._pooled and self.rows(_MAY_EMIT)[0][0]:
             self._flush = _FLUSH
-            self._begin = self._begin.replace(
-                "BEGIN; ", "BEGIN; SET LOCAL synchronous_commit = off; "
-            )
 
     def _connect(self) -> psycopg.Connection[Any]:
         raw = psycopg.connect(
@@ -238,7 +239,7 @@ class Connections:
                 with _pipelined(raw):
                     yield connection
                     commit = raw.execute("COMMIT")
-                    if self._flush:
+                    if connection.has_waited:
                         raw.execute(self._flush)
             except BaseException as error:
                 is_done = commit is not None and commit.statusmessage == "COMMIT"
@@ -264,7 +265,7 @@ class Connections:
         while True:
             try:
                 with self._connect() as fresh:
-                    fresh.execute(self._begin, prepare=False)
+                    fresh.execute(self._begin + self._wait, prepare=False)
                     told = f"SELECT 1 FROM {self.schema}.journal WHERE seq = %s AND link = %s"
                     is_there = fresh.execute(told, (seq, link)).fetchone() is not None
                     fresh.execute("ROLLBACK")
@@ -297,12 +298,21 @@ class Connections:
                 return connection
 
     def _take_lock(self, connection: PostgresConnection) -> None:
-        cursor = connection.raw.execute(self._begin, prepare=False)
-        while not cursor.description or cursor.description[0].name != "name":
-            cursor.nextset()
+        cursor = self._ask(connection, self._begin, self._try if self._flush else self._wait)
+        connection.has_waited = bool(self._flush) and cursor.fetchone() == (False,)
+        if connection.has_waited:
+            cursor = self._ask(connection, "SET LOCAL synchronous_commit = off; ", self._wait)
+        cursor.nextset()
         connection.facts = dict(cursor.fetchall())
         cursor.nextset()
         connection.last, connection.end = cursor.fetchone(), None
+
+    def _ask(self, connection: PostgresConnection, before: str, lock: str) -> psycopg.Cursor[Any]:
+        """Run *before* and *lock* in one round trip; return the results from the lock on."""
+        cursor = connection.raw.execute(before + lock, prepare=False)
+        while not cursor.description or cursor.description[0].name != "held":
+            cursor.nextset()
+        return cursor
 
     def _undo(self, connection: PostgresConnection) -> None:
         # After a refusal psycopg takes statements for prepared that the server has skipped.

@@ -16,6 +16,7 @@ import pytest
 from bethink import HashEmbedder, MemoryStore, StorageError
 from bethink.storage.postgres import connection as connections
 
+from ...inside import engine_of
 from .server import Server, fresh_location, server
 
 
@@ -38,11 +39,26 @@ def frozen(running: Server) -> Iterator[None]:
             os.kill(each, signal.SIGCONT)
 
 
-def entries_in(url: str) -> int:
+def number_in(url: str, query: str) -> int:
     with psycopg.connect(url) as connection:
-        found = connection.execute("SELECT count(*) FROM bethink.journal").fetchone()
+        found = connection.execute(query).fetchone()
     assert found is not None
     return int(found[0])
+
+
+def entries_in(url: str) -> int:
+    return number_in(url, "SELECT count(*) FROM bethink.journal")
+
+
+def waiting_in(url: str) -> int:
+    return number_in(url, "SELECT count(*) FROM pg_locks WHERE NOT granted")
+
+
+@contextmanager
+def locked(store: MemoryStore) -> Iterator[None]:
+    """Hold the write lock for the time of the body."""
+    with engine_of(store).backend.write():
+        yield
 
 
 def test_a_write_that_waits_for_a_replica_holds_up_no_other_and_is_not_acknowledged() -> None:
@@ -50,7 +66,9 @@ def test_a_write_that_waits_for_a_replica_holds_up_no_other_and_is_not_acknowled
         store.store("first")
         standby = primary.add_standby("second")
         with frozen(standby):
-            writes = [threads.submit(store.store, f"note {number}") for number in range(3)]
+            with locked(store):
+                writes = [threads.submit(store.store, f"note {number}") for number in range(3)]
+                assert any(waiting_in(primary.url) == 3 for _ in range(500))
             assert any(entries_in(primary.url) == 4 for _ in range(500))  # none holds the lock
             assert not any(each.done() for each in writes)
         assert not wait(writes, timeout=30).not_done
@@ -113,9 +131,13 @@ def test_a_role_that_may_not_wait_apart_writes_all_the_same() -> None:
 
 def test_a_commit_without_an_acknowledgement_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "_FLUSH", "SELECT 1 / 0")
-    with opened(fresh_location()) as store:
+    location = fresh_location()
+    with opened(location) as store, ThreadPoolExecutor() as threads:
+        with locked(store):
+            write = threads.submit(store.store, "first")
+            assert any(waiting_in(location.partition("?")[0]) == 1 for _ in range(500))
         with pytest.raises(StorageError, match="division by zero"):
-            store.store("first")
+            write.result()
         assert [each.content for each in store.all()] == ["first"]
 
 
