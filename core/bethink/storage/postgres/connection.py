@@ -243,7 +243,8 @@ class Connections:
                         raw.execute(self._flush)
             except BaseException as error:
                 is_done = commit is not None and commit.statusmessage == "COMMIT"
-                if connection.end and (is_done or _has_broken(raw, error)):
+                unknown = is_done and isinstance(error, psycopg.Error)
+                if connection.end and (unknown or _has_broken(raw, error)):
                     self._drop(connection)
                     if self._is_committed(*connection.end):
                         return
@@ -282,8 +283,10 @@ class Connections:
         if self._closed:
             raise StoreClosedError
         while True:
-            is_new = not self._idle_writers
-            connection = self.connect() if is_new else self._idle_writers.pop()
+            try:
+                connection, is_new = self._idle_writers.pop(), False
+            except IndexError:
+                connection, is_new = self.connect(), True
             try:
                 self._take_lock(connection)
             except psycopg.OperationalError:
@@ -458,7 +461,11 @@ def _pipelined(raw: psycopg.Connection[Any]) -> Iterator[None]:
 
 def _has_ended(raw: psycopg.Connection[Any]) -> bool:
     """Tell whether the server may have ended an idle connection: it says nothing else unasked."""
-    return bool(select.select([raw], [], [], 0)[0])
+    if not hasattr(select, "poll"):  # on Windows, where any socket may be selected
+        return bool(select.select([raw], [], [], 0)[0])
+    waiting = select.poll()
+    waiting.register(raw, select.POLLIN)
+    return bool(waiting.poll(0))
 
 
 def _has_broken(raw: psycopg.Connection[Any], error: BaseException) -> bool:

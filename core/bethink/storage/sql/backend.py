@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
 from functools import partial
 from typing import Any, ClassVar, Final, TypeAlias, TypeVar
 
@@ -212,9 +212,12 @@ class SQLBackend(SQLReader):
 
     def changes(self, since: int, scopes: Sequence[Scope]) -> Changes:
         inside, parameters = scopes_sql(scopes)
-        with self._connections.read_transaction() as connection:
+        with (
+            self._connections.read_transaction() as connection,
             # Questions first: the answers may travel together.
-            last, cut = connection.execute(HEAD), ask_setting(connection, CUT)
+            closing(connection.execute(HEAD)) as last,
+            closing(ask_setting(connection, CUT)) as cut,
+        ):
             entries = self._auth.read_entries(connection, "WHERE seq > ? ORDER BY seq", since)
             head = last.fetchone()[0]  # perhaps an entry of another tenant
             if since < to_cut(cut).seq:  # nobody knows any more what changed since
@@ -230,15 +233,15 @@ class SQLBackend(SQLReader):
             erased = former_namespaces(connection, gone)
             moved = {each.id for each in entries if _is_move(each) and each.id} - gone
             namespaces = erased | former_namespaces(connection, moved)
-            names = connection.execute(_NAMES, (Listed(rows),))
-            live = self._auth.read_rows(
-                connection,
-                f"row IN {LISTED} AND state = 'live' AND {inside}",
-                Listed(rows),
-                *parameters,
-                using="NOT INDEXED",
-            )
-            namespaces |= {name for (name,) in names}
+            with closing(connection.execute(_NAMES, (Listed(rows),))) as names:
+                live = self._auth.read_rows(
+                    connection,
+                    f"row IN {LISTED} AND state = 'live' AND {inside}",
+                    Listed(rows),
+                    *parameters,
+                    using="NOT INDEXED",
+                )
+                namespaces |= {name for (name,) in names}
         return Changes(since, head, frozenset(rows), tuple(live), namespaces, erased, thinned)
 
     def load(

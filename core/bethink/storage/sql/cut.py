@@ -8,6 +8,7 @@ entry by entry. The first entry after the cut follows from the link of the origi
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -57,7 +58,8 @@ NO_CUT: Final = CutMark()
 
 def read_cut(connection: Connection) -> CutMark:
     """Return the cut of the file, ``NO_CUT`` for a whole journal."""
-    return to_cut(ask_setting(connection, CUT))
+    with closing(ask_setting(connection, CUT)) as asked:
+        return to_cut(asked)
 
 
 def to_cut(asked: Cursor) -> CutMark:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from itertools import chain
 from json.encoder import encode_basestring
 from operator import attrgetter, is_, itemgetter
@@ -289,11 +290,15 @@ def read_head(connection: Connection) -> int:
 
 def read_setting(connection: Connection, name: str) -> str | None:
     """Return a setting, None if not stored."""
-    return to_setting(ask_setting(connection, name))
+    with closing(ask_setting(connection, name)) as asked:
+        return to_setting(asked)
 
 
 def ask_setting(connection: Connection, name: str) -> Cursor:
-    """Ask for a setting; the answer is read later, and so travels with those of more questions."""
+    """Ask for a setting; the answer is read later, so that several answers travel together.
+
+    The caller closes the cursor: a kept exception would keep the cursor open.
+    """
     return connection.execute("SELECT value FROM facts WHERE name = ?", (name,))
 
 
