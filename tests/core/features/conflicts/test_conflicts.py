@@ -145,7 +145,10 @@ def test_a_likely_conflict_is_never_a_duplicate(one: str, other: str) -> None:
         ("We painted the hall blue", "We painted the hall green"),
         ("User never eats goat cheese for breakfast", "User eats sheep cheese for breakfast"),
         ("A man is walking and not running", "A man is running in the park"),
-        ("The old red roof of the barn is not leaking in winter", "The barn leaks in heavy rain"),
+        (
+            "The old red roof of the barn is not leaking in winter",
+            "The barn leaks in heavy rain and snow",
+        ),
         ("My sister moved to Nice and no longer lives in Lyon", "Ann lives in Lyon in France"),
         ("Ann does not eat meat", "I eat meat"),
         ("The pipeline begins with paint", "The pipeline ends with glue"),
