@@ -8,6 +8,7 @@ import math
 import pytest
 
 from bethink import MemoryStore, StoreClosedError, ValidationError
+from bethink.text import estimate_tokens
 from bethink_adapters.shared.recalling import NOTHING, Recalling
 
 PIZZA = "Ann likes pizza Margherita."
@@ -34,6 +35,15 @@ def test_only_what_is_shown_counts_as_accessed(store: MemoryStore) -> None:
     assert sorted(accesses(store)) == [0, 1]
     recalling.answer(QUESTION)
     assert sorted(accesses(store)) == [0, 2]
+
+
+def test_five_memories_in_eight_hundred_tokens_are_shown_by_default(store: MemoryStore) -> None:
+    store.store_many(f"Ann likes pizza number {number}." for number in range(9))
+    assert len(Recalling(store).best(QUESTION)) == 5
+    store.forget(namespace="default")
+    store.store_many(f"Pizza {number}: " + f"Ann likes {number} " * 60 for number in range(9))
+    text = Recalling(store).block(QUESTION).text
+    assert 600 < estimate_tokens(text) <= 800
 
 
 def test_a_filter_narrows_what_is_shown(store: MemoryStore) -> None:
