@@ -123,11 +123,13 @@ class Moments:
         return Engine(index.backend, embedder, lambda: at, new_id, index=index, present=present)
 
     def _drop_stale_indexes(self) -> None:
-        """Drop the indexes of all moments after an erasing or a change of the embedder."""
-        backend, embedder, checked = self._engine.backend, self._engine.embedder, self._checked
-        head, breaks = backend.head(), backend.breaks
-        stale = (embedder, breaks) != (self._embedder, checked[1]) or (
-            bool(self._indexes) and head != checked[0] and backend.journal_reader.erased(checked[0])
+        """Drop the indexes of all moments after an erasing, a break or a change of the embedder."""
+        backend, embedder = self._engine.backend, self._engine.embedder
+        (checked, known_breaks), head, breaks = self._checked, backend.head(), backend.breaks
+        stale = (
+            embedder is not self._embedder
+            or breaks != known_breaks
+            or (bool(self._indexes) and head != checked and backend.journal_reader.erased(checked))
         )
         with self._engine.index.lock:
             self._checked, self._embedder = (head, breaks), embedder

@@ -39,10 +39,16 @@ class ServedByProcess(Served):
 
 def serve_arguments(folder: Path) -> list[str]:
     """Return the arguments of the command line that serve ``m.db`` in *folder*."""
-    tokens = folder / "tokens.json"
-    read_tokens(tokens)
-    path = str(folder / "m.db")
-    return ["serve", "--port", "0", "--db", path, "--tokens", str(tokens), "--json"]
+    path, tokens = str(folder / "m.db"), str(folder / "tokens.json")
+    return ["serve", "--port", "0", "--db", path, "--tokens", tokens, "--json"]
+
+
+def announced(line: str, folder: Path) -> Served:
+    """Return the server of *folder* that printed *line*: the address, and the token of the file."""
+    told = json.loads(line)
+    [token] = read_tokens(folder / "tokens.json")
+    assert told["token"] == token.text
+    return Served(folder / "m.db", told["url"], token.text)
 
 
 @contextmanager
@@ -52,8 +58,8 @@ def served(folder: Path, *arguments: str) -> Iterator[ServedByProcess]:
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=dict(os.environ))
     assert process.stdout is not None
     try:
-        told = json.loads(process.stdout.readline())
-        yield ServedByProcess(folder / "m.db", told["url"], told["token"], process)
+        found = announced(process.stdout.readline(), folder)
+        yield ServedByProcess(found.path, found.address, found.token, process)
     finally:
         process.kill()
         process.wait()

@@ -15,7 +15,7 @@ import pytest
 
 from bethink import MemoryStore
 
-from ..rest.process import Served, serve_arguments
+from ..rest.process import Served, announced, serve_arguments
 
 sync_api = pytest.importorskip("playwright.sync_api")
 
@@ -85,8 +85,8 @@ def server(browser: Any, tmp_path: Path, project: Path) -> Iterator[Served]:
     there.close()
     try:
         with open(here.fileno(), closefd=False, encoding="utf-8") as output:
-            told = json.loads(output.readline())
-        yield Served(tmp_path / "m.db", told["url"], told["token"])
+            found = announced(output.readline(), tmp_path)
+        yield found
     finally:
         process.kill()
         process.join()

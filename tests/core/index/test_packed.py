@@ -78,6 +78,18 @@ def a_memory(dice: random.Random, number: int, now: float) -> dict[str, object]:
     }
 
 
+def assert_three_as_ever(store: MemoryStore, dice: random.Random, clock: Clock) -> None:
+    clock.now += 7
+    for _ in range(3):
+        scope: Scope = dice.choice([f"n/{dice.randrange(9)}"] * 9 + SPANS)
+        assert_as_ever(store, scope, dice, clock)
+
+
+def fill(store: MemoryStore, dice: random.Random, now: float) -> list[str]:
+    made = store.store_many([a_memory(dice, number, now) for number in range(60)])
+    return [record.id for record in made]
+
+
 def write(store: MemoryStore, dice: random.Random, ids: list[str], now: float) -> None:
     id = dice.choice(ids)
     match dice.randrange(8):
@@ -103,13 +115,9 @@ def test_answers_are_the_same_whatever_was_packed(
     store: MemoryStore, clock: Clock, seed: int, packed: list[Scope], unpacked: list[Scope]
 ) -> None:
     dice = random.Random(seed)
-    store.store_many([a_memory(dice, number, clock.now) for number in range(60)])
-    ids = [str(number) for number in range(60)]
+    ids = fill(store, dice, clock.now)
     for _ in range(120):
-        clock.now += 7
-        for _ in range(3):
-            scope: Scope = dice.choice([f"n/{dice.randrange(9)}"] * 9 + SPANS)
-            assert_as_ever(store, scope, dice, clock)
+        assert_three_as_ever(store, dice, clock)
         if not dice.randrange(3):
             write(store, dice, ids, clock.now)
     assert len(packed) > len(unpacked) > 20
@@ -138,13 +146,9 @@ def test_answers_are_the_same_whatever_another_process_changed(
         MemoryStore(path, embedder=HashEmbedder(16), clock=clock, max_resident=BOUND) as store,
         MemoryStore(path, embedder=HashEmbedder(16), clock=clock) as other,
     ):
-        store.store_many([a_memory(dice, number, clock.now) for number in range(60)])
-        ids = [str(number) for number in range(60)]
+        ids = fill(store, dice, clock.now)
         for _ in range(120):
-            clock.now += 7
-            for _ in range(3):
-                scope: Scope = dice.choice([f"n/{dice.randrange(9)}"] * 9 + SPANS)
-                assert_as_ever(store, scope, dice, clock)
+            assert_three_as_ever(store, dice, clock)
             for _ in range(dice.choice([0, 0, 1, 3])):
                 write(other, dice, ids, clock.now)
                 other.recall("red", k=dice.randrange(1, 4), namespace=f"n/{dice.randrange(9)}")

@@ -159,20 +159,19 @@ class Connections:
             settings[SETTING] = tenant
         # A pooler gives the connection to others after the transaction.
         word = "SET LOCAL" if pooled else "SET"
-        set_all = "".join(
-            f"{word} {name} = {sql.Literal(value).as_string()}; "
-            for name, value in settings.items()
-        )
-        self._prelude = "" if pooled else set_all
+        set_all = [
+            f"{word} {name} = {sql.Literal(value).as_string()}" for name, value in settings.items()
+        ]
+        self._prelude = "" if pooled else "; ".join(set_all)
         self._durable = durability == "full"
         last = _LAST_OF_ALL if tenant else _LAST
         key = f"({_APPLICATION_ID}, '{self.schema}.journal'::regclass::oid::int)"
-        self._begin = f"BEGIN; {set_all if pooled else ''}"
+        self._begin = "".join(f"{each}; " for each in ("BEGIN", *(set_all if pooled else ())))
         self._try, self._wait = (
             f"SELECT {function}{key} AS held; {_FACTS}; {last}".replace("{schema}", self.schema)
             for function in ("pg_try_advisory_xact_lock", "pg_advisory_xact_lock")
         )
-        self._local = set_all if pooled and tenant is not None else ""
+        self._at_start = (_MOMENT, *(set_all if pooled and tenant is not None else ()))
         self._closed = False
         self._create_locks()
         self._idle: list[PostgresConnection] = []
@@ -334,7 +333,7 @@ class Connections:
     def reading(self) -> Iterator[PostgresConnection]:
         """Hold a connection for single statements."""
         with self.translated(), self._reader() as connection:
-            if self._local:  # the tenant's setting lasts for a transaction
+            if len(self._at_start) > 1:  # the tenant's setting lasts for a transaction
                 with self._at_moment(connection):
                     yield connection
             else:
@@ -369,16 +368,13 @@ class Connections:
         Statements travel together until a result is read.
         """
         with self.translated(), self._reader() as connection:
-            if self._local:  # several statements, which cannot travel with others
-                with self._at_moment(connection):
-                    yield connection
-                return
             if _has_ended(connection.raw):
                 connection.execute("SELECT 1")  # over a new connection
             raw, connection.in_transaction = connection.raw, True
             try:
                 with _pipelined(raw):
-                    raw.execute(_MOMENT)
+                    for statement in self._at_start:
+                        raw.execute(statement)
                     yield connection
                     raw.execute("ROLLBACK")
             except BaseException:
@@ -405,8 +401,8 @@ class Connections:
         connection.execute(_MOMENT)
         connection.in_transaction = True
         try:
-            if self._local:
-                connection.raw.execute(self._local)
+            for statement in self._at_start[1:]:
+                connection.raw.execute(statement)
             yield
         finally:
             connection.in_transaction = False
