@@ -41,7 +41,7 @@ _NAMES_BY_MODULE = {
     "model.namespaces": "EVERYWHERE Subtree segment unsegment",
     "model.records": ("Explanation LogEntry MemoryRecord Problem RecallResult Snapshot"),
     "storage": "Anchor",
-    "store": "MemoryStore Past",
+    "store": "MemoryStore Past Shards",
 }
 _MODULE_OF = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names.split()}
 __all__ = sorted(_MODULE_OF)

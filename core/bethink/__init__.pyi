@@ -85,6 +85,7 @@ from .model.records import Snapshot as Snapshot
 from .storage import Anchor as Anchor
 from .store import MemoryStore as MemoryStore
 from .store import Past as Past
+from .store import Shards as Shards
 
 __all__: list[str]
 __version__: str

@@ -19,6 +19,7 @@ from .features.outcomes import OutcomeVerbs
 from .features.packing import PackingVerbs
 from .features.reembedding import ReembeddingVerbs
 from .features.retention import RetentionVerbs
+from .features.sharding import Sharding
 from .features.sources import SourceVerbs
 from .features.stats import StatsVerbs
 from .features.transfer import TransferVerbs
@@ -104,3 +105,21 @@ class MemoryStore(
         """
         moment = self._moments.find(when)
         return Past(self._moments.engine(moment), moment)
+
+
+@suggesting
+class Shards(Sharding):
+    """One memory in *count* stores, the shards, on the Postgres databases *servers*, URLs by name.
+
+    A shard is a schema, ``SCHEMA_07_of_16``, and has a journal and a write lock of its own. The
+    first *steps* steps of a namespace name the shard: with 2, as by default, "users/ann" and all
+    below lie in one shard. ``store_for`` returns the ``MemoryStore`` of a namespace; the store
+    refuses to write others. A loop visits the stores of all shards. *options* are those of every
+    ``MemoryStore``.
+
+    The first opening creates the shards and needs *count*, 1 to 1,000; *count* and *steps* are for
+    good. ``move`` moves a shard to a different server while programs use the shard. A shard on no
+    server or on several raises ``StorageError``.
+    """
+
+    _store_class: ClassVar = MemoryStore

@@ -1,11 +1,11 @@
-"""The commands that care for the memory: verify, repair, compact, migrate."""
+"""The commands that care for the memory: verify, repair, compact, migrate, shards."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING, Final
 
-from . import output
+from . import output, shards
 from .arguments import YES, arguments, days_of, moment_of
 from .command import Command, Context, Failure, Reply, argument
 
@@ -131,4 +131,5 @@ COMMANDS: Final = (
         ),
         example="bethink migrate postgresql://owner@host/db?schema=demo --writer app",
     ),
+    shards.COMMAND,
 )

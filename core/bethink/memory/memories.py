@@ -159,8 +159,12 @@ class Memories(View):
                 backend.close()
                 raise
         self._moments = Moments(self._engine)
-        self.location = backend.location
         self.clock = self._engine.clock
+
+    @property
+    def location(self) -> str:
+        """The path, or the address of the database without a password."""
+        return self._engine.backend.location
 
     @property
     def embedder(self) -> Embedder:

@@ -310,7 +310,9 @@ class LogQuery(NamedTuple):
 class Backend(Reader, Protocol):
     """Where a store's memories live. Safe for threads, processes and forks."""
 
-    location: str
+    @property
+    def location(self) -> str:
+        """The path, or the address of the database without a password."""
 
     @property
     def read_only(self) -> bool:

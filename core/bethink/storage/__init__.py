@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Final, Literal
 
 from ..errors import MissingExtraError, ValidationError
@@ -15,17 +15,19 @@ from .folders import make_folder, replace_file
 from .past import PastBackend
 
 if TYPE_CHECKING:
-    from .postgres import PostgresBackend
+    from .postgres import PostgresBackend, ShardServers
 
 __all__ = [
     "Anchor",
     "FileAnchor",
     "PastBackend",
     "file_of",
+    "let_move",
     "make_folder",
     "migrate_database",
     "open_backend",
     "replace_file",
+    "shard_servers",
 ]
 
 _MIN_KEY_BYTES: Final = 16
@@ -95,7 +97,7 @@ def migrate_database(
     The roles *writers* may then use the store, the roles *readers* only the views. The roles
     *tenant_writers* use the store for one tenant at a time, ``?tenant=NAMESPACE`` in the URL.
     """
-    if not url.startswith(("postgres://", "postgresql://")):
+    if not _is_postgres(url):
         raise ValidationError("only the URL of a Postgres database is migrated by hand")
     with closing(_open_postgres(url)) as backend:
         for role in writers:
@@ -107,14 +109,46 @@ def migrate_database(
         return backend.location
 
 
+def shard_servers(servers: Mapping[str, str], schema: str) -> ShardServers:
+    """Return the shards named *schema* on *servers*, the URLs of Postgres databases by name."""
+    if not isinstance(servers, Mapping) or not servers:
+        raise ValidationError("servers must be a mapping from names to the URLs of databases")
+    for name, url in servers.items():
+        if not isinstance(name, str) or not name:
+            raise ValidationError("the name of a server must be a text that is not empty")
+        if not isinstance(url, str) or not _is_postgres(url):
+            raise ValidationError(f"the server {name!r} needs the URL of a Postgres database")
+    with _needs_psycopg():
+        from .postgres import ShardServers
+    return ShardServers(servers, schema)
+
+
+def let_move(backend: Backend, find: Callable[[], str]) -> None:
+    """Let the *backend* of a shard move between servers: *find* returns the URL of the place."""
+    from .postgres import PostgresBackend
+
+    assert isinstance(backend, PostgresBackend)
+    backend.follow(find)
+
+
+def _is_postgres(url: str) -> bool:
+    return url.startswith(("postgres://", "postgresql://"))
+
+
 def _open_postgres(url: str, durability: Literal["full", "normal"] = "full") -> PostgresBackend:
-    try:
+    with _needs_psycopg():
         from .postgres import PostgresBackend
+    return PostgresBackend(url, durability)
+
+
+@contextmanager
+def _needs_psycopg() -> Iterator[None]:
+    try:
+        yield
     except ImportError as error:
         if (error.name or "").partition(".")[0] != "psycopg":
             raise
         raise MissingExtraError("psycopg[binary]>=3.2.1", "postgres") from error
-    return PostgresBackend(url, durability)
 
 
 def _find_backend(scheme: str) -> Callable[[str, str], Backend]:

@@ -53,7 +53,13 @@ CALLS = {
     "tasks": (["tasks", "sync"], "nothing to record"),
     "completion": (["completion", "bash"], "bethink"),
 }
-SERVERS = {"mcp", "serve", "hook", "migrate"}  # speak a form of their own, or need a server
+SERVERS = {
+    "mcp",
+    "serve",
+    "hook",
+    "migrate",
+    "shards",
+}  # speak a form of their own, or need a server
 FREE = {"context", "stats", "install", "doctor", "completion"}  # show texts and paths whole
 # Calls that find nothing.
 MISSING = [
@@ -113,6 +119,11 @@ WRONG = [
     ["archive-to", "old.db"],
     ["archive-to", "old.db", "-n", "users/ann"],  # wants --yes
     ["migrate"],
+    ["shards"],
+    ["shards", "--server", "a"],
+    ["shards", "create", "--server", "a=postgresql://host/db"],
+    ["shards", "move", "1", "--server", "a=postgresql://host/db"],
+    ["shards", "list", "1", "a", "--server", "a=postgresql://host/db"],
     ["compact"],
     ["compact", "--before", "#4", "--keep", "90d"],
     ["compact", "--keep", "soon"],

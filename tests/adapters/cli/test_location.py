@@ -94,6 +94,30 @@ def test_memories_move_between_databases(run: Run) -> None:
 
 
 @needs_server
+def test_shards_are_listed_and_moved(run: Run) -> None:
+    import psycopg
+
+    from ...core.storage.postgres.server import shared_url
+
+    url = shared_url()
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("CREATE DATABASE second_server")
+    second = f"{url.rpartition('/')[0].replace('@', ':s3cret@')}/second_server"
+    servers = ["--server", f"a={url}", "--server", f"b={second}", "--schema", "split"]
+    assert "give their count" in run("shards", *servers).err
+    made = run("shards", "create", "--count", "3", *servers)
+    assert (made.code, made.out.split()) == (0, ["0", "a", "1", "b", "2", "a"])
+    moved = run("shards", "move", "2", "b", *servers)
+    assert (moved.code, moved.out) == (0, "shard 2 is on b now\n")
+    again = run("shards", "move", "2", "b", *servers, "--json")
+    assert (again.code, again.data) == (0, {"shard": 2, "server": "b", "moved": False})
+    assert run("shards", *servers, "--json").data == {"places": ["a", "b", "b"]}
+    unknown = run("shards", "move", "2", "c", *servers)
+    assert unknown.code != 0
+    assert "s3cret" not in unknown.err
+
+
+@needs_server
 def test_a_role_for_tenants_sees_one_tenant(run: Run) -> None:
     import psycopg
 

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[3]
 ROW = r"^\| `(remembrane|mem) ([a-z-]+)[^|]*\| (.*) \|$"
 ROWS = re.findall(ROW, (ROOT / "docs" / "cli.md").read_text("utf-8"), re.MULTILINE)
 EXAMPLES = [each.example for group in GROUPS.values() for each in group]
-SERVERS = ("bethink mcp", "bethink serve", "bethink hook", "bethink migrate")
+SERVERS = ("bethink mcp", "bethink serve", "bethink hook", "bethink migrate", "bethink shards")
 
 pytestmark = pytest.mark.usefixtures("file")
 

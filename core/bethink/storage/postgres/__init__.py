@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import ClassVar, Final, Literal
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 import psycopg
 
@@ -28,18 +27,18 @@ from .connection import Connections, PostgresConnection
 from .dialect import TABLES
 from .inspection import PostgresInspection
 from .schema import LATEST, Rights, grant, migrate
+from .shards import ShardServers
 from .tenants import check_bound
+from .urls import check_schema, split, without_password
 
-__all__ = ["PostgresBackend"]
+__all__ = ["PostgresBackend", "ShardServers"]
 
-_OWN_PARAMETERS: Final = ("schema", "pooler", "tenant")
 _USE: Final = "outcomes:"
 _WHOLE_STORE: Final = "a tenant sees a part of the store; only the role of the owner {} all"
 _SELECTION: Final = partial(selection, inside_json=False)
 _REFUSED: Final = (
     "SELECT current_setting('transaction_read_only') = 'on' OR NOT has_table_privilege(?, 'INSERT')"
 )
-_SCHEMA: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 _DETAIL: Final = re.compile(r"Key \((\w+)\)=\((.*)\) already exists")
 
 
@@ -58,21 +57,18 @@ class PostgresBackend(SQLBackend):
     _DAY: ClassVar[str] = "floor(created_at / 86400 + 719163)::bigint"
 
     def __init__(self, url: str, durability: Literal["full", "normal"] = "full") -> None:
-        address, own = _split(url)
-        schema = own.get("schema", "bethink")
-        if not _SCHEMA.fullmatch(schema):
-            raise ValidationError(f"the schema must be a plain name, not {schema!r}")
+        address, own = split(url)
+        schema = check_schema(own.get("schema", "bethink"))
         pooler = own.get("pooler")
         if pooler not in (None, "transaction"):
             raise ValidationError(f"pooler must be 'transaction', not {pooler!r}")
         tenant = own.get("tenant")
         self._tenant = None if tenant is None else check_namespace(tenant)
-        self.location = _without_password(url)
         self._schema = schema
         self._server = Connections(
             address,
             schema,
-            self.location,
+            without_password(url),
             durability,
             pooled=pooler is not None,
             tenant=self._tenant,
@@ -87,6 +83,15 @@ class PostgresBackend(SQLBackend):
         except BaseException:
             self.close()
             raise
+
+    @property
+    def location(self) -> str:
+        """The address without a password."""
+        return self._server.shown
+
+    def follow(self, find: Callable[[], str]) -> None:
+        """Let the store move between servers: *find* returns the URL where the store is now."""
+        self._server.follow(find)
 
     @property
     def read_only(self) -> bool:
@@ -229,20 +234,3 @@ class PostgresWriter(SQLWriter):
         if self._erases and self._place is not None:  # once for all erased records
             self._connection.execute("SELECT 1 FROM drop_wider_segments()")
         return self._head, self._link
-
-
-def _split(url: str) -> tuple[str, dict[str, str]]:
-    """Return the URL for libpq, and the parameters of our own."""
-    parts = urlsplit(url)
-    query = parse_qsl(parts.query, keep_blank_values=True)
-    own = {name: value for name, value in query if name in _OWN_PARAMETERS}
-    left = [(name, value) for name, value in query if name not in own]
-    return urlunsplit(parts._replace(query=urlencode(left))), own
-
-
-def _without_password(url: str) -> str:
-    parts = urlsplit(url)
-    user, at, hosts = parts.netloc.rpartition("@")
-    query = [(name, value) for name, value in parse_qsl(parts.query) if name != "password"]
-    shown = f"{user.partition(':')[0]}{at}{hosts}"
-    return urlunsplit(parts._replace(netloc=shown, query=urlencode(query)))

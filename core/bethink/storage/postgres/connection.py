@@ -24,6 +24,7 @@ from ...errors import (
 from ..sql.connection import Cursor
 from .dialect import register_texts, to_parameters, to_postgres
 from .tenants import SETTING, WHOLE_JOURNAL
+from .urls import split, without_password
 
 _MAX_READERS: Final = 4
 _MAX_WRITERS: Final = 4  # threads that write at the same time; others wait
@@ -46,11 +47,21 @@ _FLUSH: Final = "SELECT pg_logical_emit_message(true, 'bethink', '')"
 
 _DOUBT_SECONDS: Final = 30
 _PAUSE_SECONDS: Final = 0.2
+GONE: Final = (errors.UndefinedTable, errors.InvalidSchemaName)
+"""What the server says of a schema that has moved."""
+
+_HERE: Final = "SELECT 1 FROM {schema}.bethink"
+_MOST_MOVES: Final = 3  # in one call
 _NOT_WRITTEN: Final = "the connection broke during the commit; nothing was written"
 _IN_DOUBT: Final = (
     "the connection broke during the commit, and the server does not come back; whether the "
     "write arrived, only the journal will tell"
 )
+
+
+def lock_key(schema: str) -> str:
+    """Return the key of the write lock of the quoted *schema*, in SQL."""
+    return f"({_APPLICATION_ID}, '{schema}.journal'::regclass::oid::int)"
 
 
 class _Cursor(psycopg.Cursor[Any]):
@@ -74,11 +85,13 @@ class PostgresConnection:
         self,
         connect: Callable[[], psycopg.Connection[Any]],
         reconnect: Callable[[], psycopg.Connection[Any]],
+        follow: Callable[[], psycopg.Connection[Any] | None],
         schema: str,
         *,
         sees_all: bool = True,
     ) -> None:
         self._reconnect = reconnect
+        self._follow = follow
         self._schema = schema
         self._sees_all = sees_all
         self.raw = connect()
@@ -93,7 +106,10 @@ class PostgresConnection:
         """Whether another held the write lock, so that others may wait for the lock now."""
 
     def execute(self, sql: str, parameters: Any = (), /) -> Cursor:
-        """Run a statement, over a new connection if the last broke while nobody used it."""
+        """Run a statement, over a new connection if the last broke while nobody used it.
+
+        A store that has moved is followed to its new place.
+        """
         if not self._sees_all:
             sql = WHOLE_JOURNAL.get(sql, sql)
         statement, given = to_postgres(sql, self._schema), to_parameters(parameters)
@@ -102,9 +118,20 @@ class PostgresConnection:
         except psycopg.OperationalError:
             if self.in_transaction or not self.raw.closed:
                 raise
-        self.raw.close()
-        self.raw = self._reconnect()
+            self.raw = self._reconnect()
+        except GONE:
+            if self.in_transaction or not self.follow():
+                raise
         return self.raw.execute(statement, given, binary=True)
+
+    def follow(self) -> bool:
+        """Connect to the place where the store has moved; return whether the store can move."""
+        raw = self._follow()
+        if raw is None:
+            return False
+        self.raw.close()
+        self.raw = raw
+        return True
 
     def executemany(self, sql: str, parameters: Iterable[Any], /) -> None:
         """Run a statement once for each of *parameters*."""
@@ -146,7 +173,7 @@ class Connections:
         self._url = url
         self._tenant = tenant
         self.schema = f'"{schema}"'
-        self._shown = shown
+        self.shown = shown
         self._pooled = pooled
         settings = {
             "lock_timeout": f"{int(1000 * LOCK_SECONDS)}ms",
@@ -165,7 +192,7 @@ class Connections:
         self._prelude = "" if pooled else "; ".join(set_all)
         self._durable = durability == "full"
         last = _LAST_OF_ALL if tenant else _LAST
-        key = f"({_APPLICATION_ID}, '{self.schema}.journal'::regclass::oid::int)"
+        key = lock_key(self.schema)
         self._begin = "".join(f"{each}; " for each in ("BEGIN", *(set_all if pooled else ())))
         self._try, self._wait = (
             f"SELECT {function}{key} AS held; {_FACTS}; {last}".replace("{schema}", self.schema)
@@ -177,7 +204,8 @@ class Connections:
         self._idle: list[PostgresConnection] = []
         self._idle_writers: list[PostgresConnection] = []
         self.breaks = 0
-        """How many connections broke."""
+        """How many connections broke, or led to a place that the store has left."""
+        self._find: Callable[[], str] | None = None
 
     def _create_locks(self) -> None:
         self._writers = threading.BoundedSemaphore(_MAX_WRITERS)
@@ -186,7 +214,13 @@ class Connections:
     def connect(self) -> PostgresConnection:
         """Open a connection."""
         sees_all = self._tenant is None
-        return PostgresConnection(self._connect, self._reconnect, self.schema, sees_all=sees_all)
+        return PostgresConnection(
+            self._connect, self._reconnect, self._move, self.schema, sees_all=sees_all
+        )
+
+    def follow(self, find: Callable[[], str]) -> None:
+        """Let the store move: *find* returns the URL where the store is now."""
+        self._find = find
 
     def release_locks_early(self) -> None:
         """End the lock of a write before the commit is on the disk, where writers wait.
@@ -212,17 +246,34 @@ class Connections:
         self.breaks += 1
         return self._connect()
 
+    def _move(self) -> psycopg.Connection[Any] | None:
+        """Connect to the place where the store is now; return None for a store that stays."""
+        if self._find is None:
+            return None
+        self._find_place()
+        return self._reconnect()
+
+    def _find_place(self) -> None:
+        """Look for the store, and leave the connections to a place that the store has left."""
+        if self._find is None:
+            return
+        url = self._find()
+        address, self.shown = split(url)[0], without_password(url)
+        if address != self._url:
+            self._url = address
+            self._close_idle()
+
     @contextmanager
     def translated(self) -> Iterator[None]:
         """Raise the store's errors in place of psycopg's."""
         try:
             yield
         except psycopg.Error as error:
-            raise _translate(self._shown, error) from error
+            raise translate(self.shown, error) from error
         except CorruptStoreError as error:
             if error.path is not None:
                 raise
-            raise type(error)(self._shown, error.reason) from error
+            raise type(error)(self.shown, error.reason) from error
 
     @contextmanager
     def writing(self) -> Iterator[PostgresConnection]:
@@ -247,7 +298,7 @@ class Connections:
                     self._drop(connection)
                     if self._is_committed(*connection.end):
                         return
-                    raise StorageError(self._shown, _NOT_WRITTEN) from error
+                    raise StorageError(self.shown, _NOT_WRITTEN) from error
                 self._undo(connection)
                 raise
             finally:
@@ -272,15 +323,19 @@ class Connections:
                     if is_there and self._flush:
                         fresh.execute(self._flush)
                     return is_there
-            except psycopg.OperationalError as error:
+            except (psycopg.OperationalError, *GONE) as error:
                 if time.monotonic() > deadline:
-                    raise StorageError(self._shown, _IN_DOUBT) from error
+                    raise StorageError(self.shown, _IN_DOUBT) from error
                 time.sleep(_PAUSE_SECONDS)
+                if isinstance(error, GONE):
+                    with suppress(StorageError):
+                        self._find_place()
 
     def _begin_writing(self) -> PostgresConnection:
         """Take the write lock, over a new connection if the last broke meanwhile."""
         if self._closed:
             raise StoreClosedError
+        moves = 0
         while True:
             try:
                 connection, is_new = self._idle_writers.pop(), False
@@ -288,6 +343,12 @@ class Connections:
                 connection, is_new = self.connect(), True
             try:
                 self._take_lock(connection)
+            except GONE:
+                moves += 1
+                if moves > _MOST_MOVES or not connection.follow():
+                    self._drop(connection)
+                    raise
+                self._idle_writers.append(connection)
             except psycopg.OperationalError:
                 has_broken = connection.raw.closed
                 self._drop(connection)
@@ -370,18 +431,31 @@ class Connections:
         with self.translated(), self._reader() as connection:
             if _has_ended(connection.raw):
                 connection.execute("SELECT 1")  # over a new connection
-            raw, connection.in_transaction = connection.raw, True
+            connection.in_transaction = True
             try:
-                with _pipelined(raw):
-                    for statement in self._at_start:
-                        raw.execute(statement)
+                if self._find is not None:
+                    self._hold_place(connection)
+                with _pipelined(connection.raw):
+                    for statement in self._at_start[self._find is not None :]:
+                        connection.raw.execute(statement)
                     yield connection
-                    raw.execute("ROLLBACK")
+                    connection.raw.execute("ROLLBACK")
             except BaseException:
                 self._undo(connection)
                 raise
             finally:
                 connection.in_transaction = False
+
+    def _hold_place(self, connection: PostgresConnection) -> None:
+        """Begin a read transaction; the store does not move before the end."""
+        statement = f"{_MOMENT}; {_HERE.replace('{schema}', self.schema)}"
+        for _ in range(_MOST_MOVES):
+            try:
+                connection.raw.execute(statement, prepare=False)
+                return
+            except GONE:
+                connection.follow()
+        connection.raw.execute(statement, prepare=False)
 
     aside = read_transaction
 
@@ -392,13 +466,19 @@ class Connections:
             if self._closed:
                 raise StoreClosedError
             connection = self.connect()
-            with connection.raw, self._at_moment(connection):
-                yield connection
+            try:
+                with self._at_moment(connection):
+                    yield connection
+            finally:
+                connection.raw.close()
 
     @contextmanager
     def _at_moment(self, connection: PostgresConnection) -> Iterator[None]:
         """Let the statements of the body see one state."""
-        connection.execute(_MOMENT)
+        if self._find is None:
+            connection.execute(_MOMENT)
+        else:
+            self._hold_place(connection)
         connection.in_transaction = True
         try:
             for statement in self._at_start[1:]:
@@ -413,7 +493,7 @@ class Connections:
         """Finish current work, close the connections and hold still until ``resume``."""
         _acquire_all(self._writers, _MAX_WRITERS)
         _acquire_all(self._readers, _MAX_READERS)
-        self._close_all()
+        self._close_idle()
 
     def resume(self, *, in_child: bool) -> None:
         """Continue after ``sleep``; a child creates new locks."""
@@ -427,10 +507,10 @@ class Connections:
         """Close all connections; a second call does nothing."""
         self._closed = True
         _acquire_all(self._writers, _MAX_WRITERS)
-        self._close_all()
+        self._close_idle()
         self._writers.release(_MAX_WRITERS)
 
-    def _close_all(self) -> None:
+    def _close_idle(self) -> None:
         for idle in (self._idle_writers, self._idle):
             while idle:
                 idle.pop().raw.close()
@@ -471,7 +551,8 @@ def _has_broken(raw: psycopg.Connection[Any], error: BaseException) -> bool:
     return raw.closed or error.sqlstate is None or error.sqlstate.startswith("57P")
 
 
-def _translate(shown: str, error: psycopg.Error) -> BethinkError:
+def translate(shown: str, error: psycopg.Error) -> BethinkError:
+    """Return the store's error in place of psycopg's."""
     reason = (error.diag.message_primary or str(error)).strip()
     if isinstance(error, (errors.LockNotAvailable, errors.DeadlockDetected)):
         return StoreBusyError(shown)

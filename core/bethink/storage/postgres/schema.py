@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
@@ -24,6 +25,8 @@ VIEWS: Final = ("memories", "history")
 _MAINTAINED_SINCE: Final = 170_000
 """Since Postgres 17 a role may vacuum tables of a different owner."""
 
+SHARD: Final = re.compile(r"(\w+)_(\d+)_of_(\d+)")
+_NO_SHARD: Final = "the shard is not on this server; open shards with bethink.Shards"
 _NO_RIGHTS: Final = (
     "its tables are missing or of an older version, and the role {role} may not make them; run "
     "bethink migrate with a role that may"
@@ -50,10 +53,22 @@ def version_of(connection: Connection[Any], schema: str, shown: str) -> int:
 
 
 def migrate(connection: Connection[Any], schema: str, shown: str) -> None:
-    """Bring the tables to the latest version in one transaction."""
+    """Bring the tables to the latest version in one transaction.
+
+    The tables of a shard are made by ``create_tables`` only: a shard that is missing here has
+    moved, and a second one must not be made.
+    """
+    version = version_of(connection, schema, shown)
+    if version == 0 and SHARD.fullmatch(schema):
+        raise StorageError(shown, _NO_SHARD)
+    if version < LATEST:
+        create_tables(connection, schema, shown)
+
+
+def create_tables(connection: Connection[Any], schema: str, shown: str) -> None:
+    """Create the tables, or bring the tables to the latest version, in one transaction."""
     try:
-        if version_of(connection, schema, shown) < LATEST:
-            _migrate(connection, schema, shown)
+        _migrate(connection, schema, shown)
     except InsufficientPrivilege as error:
         raise StorageError(shown, _NO_RIGHTS.format(role=connection.info.user)) from error
 
@@ -88,3 +103,18 @@ def grant(connection: Connection[Any], schema: str, role: str, rights: Rights) -
             connection.execute(statement.format(target, Identifier(role)))
         if rights == "tenant":
             bind(connection, schema, role)
+
+
+_GRANTED: Final = (
+    "SELECT grantee::text, bool_or(table_name = 'records' AND privilege_type = 'INSERT'), "
+    "bool_or(table_name = 'memories') FROM information_schema.role_table_grants "
+    "WHERE table_schema = %s GROUP BY grantee"
+)
+
+
+def granted_rights(connection: Connection[Any], schema: str) -> dict[str, Rights]:
+    """Return the rights of each role that may use the store."""
+    return {
+        role: "read" if not writes else "write" if reads_views else "tenant"
+        for role, writes, reads_views in connection.execute(_GRANTED, (schema,)).fetchall()
+    }
