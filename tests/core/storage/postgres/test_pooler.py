@@ -15,13 +15,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+import psycopg
 import pytest
 
-from bethink import HashEmbedder, KeyedMemory, MemoryStore
+from bethink import HashEmbedder, KeyedMemory, MemoryStore, Shards
 from bethink.testing.contracts.backends import DurableContract
 
 from ..processes import forks, together
-from .server import NOBODY, free_port, fresh_location
+from .server import NOBODY, free_port, fresh_location, shared_url
 
 PROGRAM: Final = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 PATIENCE: Final = 10.0
@@ -98,3 +99,18 @@ def test_processes_share_the_connections_of_the_pooler(location: str) -> None:
         assert KeyedMemory(store).recall("count") == 60
         assert store.count() >= 60
         assert store.verify().ok
+
+
+def test_a_shard_moves_behind_the_pooler() -> None:
+    first = pooled_location().partition("?")[0]
+    with psycopg.connect(shared_url(), autocommit=True) as connection:
+        connection.execute("CREATE DATABASE behind_the_pooler")
+    second = f"{first.rpartition('/')[0]}/behind_the_pooler"
+    servers = {name: f"{url}?pooler=transaction" for name, url in (("a", first), ("b", second))}
+    with Shards(servers, schema="pooled", count=1, embedder=HashEmbedder(16)) as shards:
+        store = shards.store_for("users/ann")
+        for target in "bab":
+            assert shards.move(0, target)
+            store.store(f"at {target}", namespace="users/ann")
+            assert store.recall(f"at {target}", namespace="users/ann", k=1)[0].content[-1] == target
+        assert (store.count(namespace="users/ann"), shards.places()) == (3, ["b"])

@@ -39,9 +39,9 @@ FOREIGN: Final = "zebra"
 
 OTHER_VERBS: Final = """
     archive archive_to backup close closed compact consolidate drift embedder erase expire
-    for_source forget import_ mark_useful mark_useless merge_from record_outcome reembed reinforce
-    relate repair resolve restore roll_up snapshot store store_many touch unarchive undo unrelate
-    update verify
+    for_source forget import_ location mark_useful mark_useless merge_from record_outcome reembed
+    reinforce relate repair resolve restore roll_up snapshot store store_many touch unarchive undo
+    unrelate update verify
 """
 """The verbs that write, or need the whole store; ``backup`` copies by an export."""
 
