@@ -161,6 +161,8 @@ class AsyncMemoryStore(_AsyncView):
     recall = _async_read(MemoryStore.recall)
     why_not = _async_read(MemoryStore.why_not)
     pack = _async_read(MemoryStore.pack)
+    build_vector_index = _async_write(MemoryStore.build_vector_index)
+    drop_vector_index = _async_write(MemoryStore.drop_vector_index)
     touch = _async_write(MemoryStore.touch)
     vectors = _async_read(MemoryStore.vectors)
     dimension = _async_read(MemoryStore.dimension)

@@ -24,6 +24,7 @@ from .features.sources import SourceVerbs
 from .features.stats import StatsVerbs
 from .features.transfer import TransferVerbs
 from .features.undo import UndoVerbs
+from .features.vector_indexes import VectorIndexVerbs
 from .features.why_not import WhyNotVerbs
 from .memory.engine import Engine, Transaction
 from .memory.moments import When
@@ -64,6 +65,7 @@ class MemoryStore(
     ReembeddingVerbs,
     StatsVerbs,
     WhyNotVerbs,
+    VectorIndexVerbs,
     Container,
 ):
     """The memories at *location*: ":memory:", a path, or a URL such as ``sqlite:///agent.db``.

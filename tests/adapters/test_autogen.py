@@ -541,10 +541,10 @@ def test_a_relative_path_is_dumped_whole(tmp_path: Path, monkeypatch: pytest.Mon
     asyncio.run(memory.close())
 
 
-def test_a_memory_without_a_file_cannot_be_dumped(memory: AgentMemory, store: MemoryStore) -> None:
+def test_no_memory_in_ram_is_dumped(memory: AgentMemory, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValidationError, match=":memory:"):
         memory.dump_component()
-    store.location = "postgresql://ann:secret@host/memory"
+    monkeypatch.setattr(MemoryStore, "location", "postgresql://ann:secret@host/memory")
     with pytest.raises(ValidationError) as error:
         memory.dump_component()
     assert "secret" not in str(error.value)

@@ -1,4 +1,4 @@
-"""The commands that care for the memory: verify, repair, compact, migrate, shards."""
+"""The commands that care for the memory: verify, repair, compact, migrate, shards, vector-index."""
 
 from __future__ import annotations
 
@@ -84,6 +84,18 @@ def migrate(context: Context) -> Reply:
     return Reply(data, lines)
 
 
+def vector_index(context: Context) -> Reply:
+    """Build or drop the approximate index of a namespace in a database."""
+    given, namespace = context.given, context.namespace
+    if given.drop:
+        dropped = context.store.drop_vector_index(namespace)
+        line = "dropped" if dropped else "there was none"
+        return Reply({"namespace": namespace, "dropped": dropped}, [line], 0 if dropped else 1)
+    tell = output.bar("vectors")
+    count = context.store.build_vector_index(namespace, rate=given.rate, progress=tell)
+    return Reply({"namespace": namespace, "vectors": count}, [f"vectors indexed: {count:,}"])
+
+
 COMMANDS: Final = (
     Command(
         "verify",
@@ -130,6 +142,16 @@ COMMANDS: Final = (
             ),
         ),
         example="bethink migrate postgresql://owner@host/db?schema=demo --writer app",
+    ),
+    Command(
+        "vector-index",
+        "index the vectors of a huge namespace of a database",
+        vector_index,
+        arguments(
+            argument("--rate", type=float, metavar="RATE", help="fold decay per day into vectors"),
+            argument("--drop", action="store_true", help="drop the index"),
+        ),
+        example="bethink vector-index -n users/ann",
     ),
     shards.COMMAND,
 )

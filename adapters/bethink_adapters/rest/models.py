@@ -124,13 +124,19 @@ class Searching(Scoped):
     as_of: Moment | None = None
 
 
-class RecallBody(Searching):
+class CountedBody(Searching):
     """A search; *touch* counts the hits as accessed."""
 
     touch: bool = False
 
 
-class PackBody(RecallBody):
+class RecallBody(CountedBody):
+    """A search; *approximate* asks a vector index of a database."""
+
+    approximate: bool = False
+
+
+class PackBody(CountedBody):
     """A search whose hits are packed into a text for a prompt."""
 
     k: Annotated[int, Field(ge=0, le=MAX_HITS), Integral] = 100

@@ -1524,8 +1524,9 @@ export interface components {
          * @description The explanation of a record's score.
          *
          *     ``signals`` are the measured numbers, ``contributions`` the parts that sum to ``score``.
-         *     ``survivors`` counts the records scored exactly, with vectors read in full, to prove the answer;
-         *     equality ignores ``survivors``.
+         *     ``survivors`` counts the records scored exactly, with vectors read in full, to prove the answer.
+         *     ``approximate`` tells that an approximate index chose the records to be scored. Equality ignores
+         *     both.
          */
         Explanation: {
             /** Score */
@@ -1543,6 +1544,11 @@ export interface components {
              * @default 0
              */
             survivors: number;
+            /**
+             * Approximate
+             * @default false
+             */
+            approximate: boolean;
         };
         /**
          * FileFacts
@@ -2098,7 +2104,7 @@ export interface components {
         };
         /**
          * RecallBody
-         * @description A search; *touch* counts the hits as accessed.
+         * @description A search; *approximate* asks a vector index of a database.
          */
         RecallBody: {
             /** Namespace */
@@ -2146,6 +2152,11 @@ export interface components {
              * @default false
              */
             touch?: boolean;
+            /**
+             * Approximate
+             * @default false
+             */
+            approximate?: boolean;
         };
         /**
          * RecallResult

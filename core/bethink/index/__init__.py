@@ -132,6 +132,12 @@ class ResidentIndex:
         self._make_room()
         return index
 
+    def of(self, scope: Scope, data: IndexData) -> ScopeIndex:
+        """Return an index of the rows of *data* alone, which is not kept."""
+        index = self._build(scope, data)
+        self._count_pending(index)
+        return index
+
     def _count_pending(self, index: ScopeIndex) -> None:
         """Count the accesses that were not in the file when *index* was read."""
         pending = self.touches.unwritten(index.loaded_at)

@@ -335,6 +335,7 @@ class Memories(View):
         vector: NamedVector | None = None,
         ranking: Ranking | None = None,
         as_of: When | None = None,
+        approximate: bool = False,
     ) -> list[RecallResult]:
         """Return the *k* live memories most relevant to *query*, best first, ties by id.
 
@@ -346,10 +347,10 @@ class Memories(View):
         source. *vector*, a name and numbers, compares with the named vectors instead of the
         embedder's vectors; *query* may then be None. Age and expiry are judged at the time *now*.
         With *touch* the returned memories count as accessed. *ranking* replaces the store's ranking
-        for one call.
-
-        *as_of*, a moment as in ``as_of``, returns the memories and scores that the store would
-        have returned at the moment. *now* is then the moment, and no access is counted.
+        for one call. *as_of*, a moment as in ``as_of``, returns the memories and scores that the
+        store would have returned at the moment. *now* is then the moment, and no access is counted.
+        *approximate* asks the index of ``build_vector_index`` for candidates, for a semantic recall
+        in one namespace without *where*; nothing is kept in memory.
         """
         request = self._request(
             query,
@@ -365,6 +366,7 @@ class Memories(View):
             now=now,
             vector=vector,
         )
+        request = reading.made_approximate(request, approximate, past=as_of is not None)
         return reading.recall(self._engine_at(as_of), self._ranking(ranking), request)
 
     def touch(self, ids: str | Iterable[str]) -> None:

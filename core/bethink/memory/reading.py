@@ -23,7 +23,7 @@ from ..model.records import Listed, MemoryRecord, RecallResult, with_accesses
 from ..text import read_query
 from .engine import Engine
 from .ranking import Ranking, has_upper_bound
-from .search import Mode, Question, Search, TopK, VectorQuery
+from .search import NOTHING_FOUND, Mode, Question, Search, TopK, VectorQuery
 
 _logger = logging.getLogger(__name__)
 NamedVector = tuple[str, Sequence[float] | npt.NDArray[np.floating[Any]]]
@@ -32,6 +32,11 @@ DEFAULT_SHARE: Final = 0.4
 """The vector's share of hybrid similarity for an embedder without a ``share``; measured."""
 
 _MAX_SIMILAR: Final = 3  # scopes of a hint
+_NEARBY_FACTOR: Final = 20  # rows of an approximate index for each of k
+_LEAST_NEARBY: Final = 200
+MAX_NEARBY: Final = 1_000
+"""The most rows that pgvector searches for, and so the most k of an approximate recall."""
+
 MAX_ATTEMPTS: Final = 64
 """The most attempts of a recall while other processes change the rows being read."""
 
@@ -50,6 +55,7 @@ class Request(NamedTuple):
     touch: bool
     vector: tuple[str, Vector] | None
     min_share: float = 0.0
+    approximate: bool = False
 
     def least_score(self, best: float) -> float:
         """Return the least score to return beside the *best* score."""
@@ -102,6 +108,24 @@ def recall_request(
         touch=fields.boolean("touch", touch),
         vector=None if vector is None else fields.named_vector(vector),
     )
+
+
+def made_approximate(request: Request, approximate: bool, *, past: bool) -> Request:
+    """Return *request*, if *approximate* for an approximate index.
+
+    What needs the whole scope is refused.
+    """
+    if not fields.boolean("approximate", approximate):
+        return request
+    wanted = (isinstance(request.scope, str), request.mode == "semantic", request.query is not None)
+    if not all(wanted) or request.where is not None or request.vector is not None or past:
+        fields.fail(
+            "an approximate recall takes a query, mode='semantic' and one namespace, and no where, "
+            "trusted, vector or as_of"
+        )
+    if request.k > MAX_NEARBY:
+        fields.fail(f"an approximate recall returns at most {MAX_NEARBY:,} memories")
+    return request._replace(approximate=True)
 
 
 def check_trusted(trusted: Collection[str | None]) -> list[str | None]:
@@ -176,7 +200,7 @@ def touch(engine: Engine, ids: Sequence[str]) -> None:
 def recall(engine: Engine, ranking: Ranking, request: Request) -> list[RecallResult]:
     """Answer *request*; see ``MemoryStore.recall``."""
     start = time.perf_counter()
-    answer = answered(engine, ranking, request)
+    answer = (answered_nearby if request.approximate else answered)(engine, ranking, request)
     _logger.debug(
         "recalled %d of at most %d records in %.4f s",
         len(answer.places),
@@ -238,6 +262,32 @@ def answered(engine: Engine, ranking: Ranking, request: Request) -> Answer:
                 break
         if request.touch:
             touch_rows(engine, answer.rows(range(len(answer.places))))
+    return answer
+
+
+def answered_nearby(engine: Engine, ranking: Ranking, request: Request) -> Answer:
+    """Return the answer to *request*, scored among the records that an approximate index chose."""
+    scope, indexes = request.scope, engine.backend.vector_indexes
+    question = asked_question(engine, request)
+    assert isinstance(scope, str)
+    if question.vector is None:
+        return Answer(NOTHING_FOUND, [], {})
+    most = min(max(_LEAST_NEARBY, _NEARBY_FACTOR * request.k), MAX_NEARBY)
+    for _ in range(MAX_ATTEMPTS):
+        data = None if indexes is None else indexes.nearest(scope, question.vector.query, most)
+        if data is None:
+            raise ValidationError(
+                f"{scope!r} has no vector index; build_vector_index makes an index in a Postgres "
+                "database with the extension pgvector"
+            )
+        with engine.index.lock:
+            index = engine.index.of(scope, data)
+            found = Search(index, question, ranking).top_k()._replace(approximate=True)
+            answer = _answer(index, found, request)
+            if not index.reader.overtaken:
+                break
+    if request.touch:
+        touch_rows(engine, answer.rows(range(len(answer.places))))
     return answer
 
 

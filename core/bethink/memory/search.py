@@ -93,6 +93,7 @@ class TopK(NamedTuple):
     signals: Mapping[str, Floats]
     contributions: Mapping[str, Floats]
     exact_count: int
+    approximate: bool = False
 
     def explanation(self, place: int) -> Explanation:
         """Explain the score at *place*."""
@@ -100,10 +101,12 @@ class TopK(NamedTuple):
             {name: column.item(place) for name, column in columns.items()}
             for columns in (self.signals, self.contributions)
         )
-        return Explanation(self.scores[place], signals, contributions, self.exact_count)
+        return Explanation(
+            self.scores[place], signals, contributions, self.exact_count, self.approximate
+        )
 
 
-_EMPTY: Final = TopK(np.empty(0, dtype=np.int64), [], [], {}, {}, 0)
+NOTHING_FOUND: Final = TopK(np.empty(0, dtype=np.int64), [], [], {}, {}, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +164,7 @@ class Search:
     def top_k(self) -> TopK:
         """Return the top k, best first, with all ties of the last."""
         if not self._question.k:
-            return _EMPTY
+            return NOTHING_FOUND
         return self._top_k(self._restrict(self._prefilter()))
 
     def placement(self, row: int) -> Placement:
@@ -246,7 +249,7 @@ class Search:
         """Return the top k of *candidates*, with all ties of the last."""
         positions, similarity = self._select(candidates)
         if not len(positions):
-            return _EMPTY
+            return NOTHING_FOUND
         positions, guess = self._pruned(candidates, positions, similarity)
         ranked = self._score_exactly(candidates, positions, guess)
         score, k, places = ranked.score, self._question.k, ranked.passing.nonzero()[0]

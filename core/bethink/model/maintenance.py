@@ -1,12 +1,13 @@
-"""The parts of the port for repairs, and for a change of the embedder."""
+"""The parts of the port for repairs, for a change of the embedder, and for vector indexes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Protocol
 
-from .arrays import Vector
-from .port import Stored
+from .arrays import Floats, Vector
+from .port import IndexData, Stored
+from .progress import Tell
 
 
 class Repairer(Protocol):
@@ -54,3 +55,23 @@ class Staging(Protocol):
 
         Return the namespaces as ``Repairer.discard`` does; ``Backend.scrub`` removes the bytes.
         """
+
+
+class VectorIndexes(Protocol):
+    """Approximate indexes of the embedder's vectors, by namespace, for namespaces of any size."""
+
+    def nearest(self, namespace: str, query: Floats, most: int) -> IndexData | None:
+        """Read about *most* rows near the unit vector *query*, and all rows newer than the index.
+
+        The data are for an index of these rows alone. None if *namespace* has no index, or an index
+        of vectors of a different embedder.
+        """
+
+    def build(self, namespace: str, rate: float | None, tell: Tell | None = None) -> int:
+        """Index the live rows of *namespace* anew, while writers go on; return their number.
+
+        With a *rate* per day, vectors count times importance · e^(-rate · days since the last use).
+        """
+
+    def drop(self, namespace: str) -> bool:
+        """Drop the index of *namespace*; return whether there was any."""

@@ -26,7 +26,7 @@ from .progress import Tell
 
 if TYPE_CHECKING:
     from .inspection import FullScan, Inspection
-    from .maintenance import Repairer, Staging
+    from .maintenance import Repairer, Staging, VectorIndexes
 
 EMBEDDED = ""
 """The vector name under which the store's own embedder writes."""
@@ -329,6 +329,10 @@ class Backend(Reader, Protocol):
         After a break, the last commits that were read may be gone for want of an acknowledgement,
         and later commits may have the same positions. So nothing that was read stays in use.
         """
+
+    @property
+    def vector_indexes(self) -> VectorIndexes | None:
+        """The approximate indexes of vectors, None where there are none."""
 
     @property
     def journal_reader(self) -> JournalReader:

@@ -275,14 +275,16 @@ class Explanation(Value):
     """The explanation of a record's score.
 
     ``signals`` are the measured numbers, ``contributions`` the parts that sum to ``score``.
-    ``survivors`` counts the records scored exactly, with vectors read in full, to prove the answer;
-    equality ignores ``survivors``.
+    ``survivors`` counts the records scored exactly, with vectors read in full, to prove the answer.
+    ``approximate`` tells that an approximate index chose the records to be scored. Equality ignores
+    both.
     """
 
     score: float
     signals: Mapping[str, float]
     contributions: Mapping[str, float]
     survivors: int = field(default=0, compare=False)
+    approximate: bool = field(default=False, compare=False)
 
     def __str__(self) -> str:
         parts = " + ".join(

@@ -61,6 +61,7 @@ class PastBackend:
         self.read_only = True
         self.saves_at_once = False
         self.breaks = 0
+        self.vector_indexes = None
         self.journal_reader = backend.journal_reader
         self._present = backend
         self._embed = embed

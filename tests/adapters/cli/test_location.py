@@ -94,6 +94,23 @@ def test_memories_move_between_databases(run: Run) -> None:
 
 
 @needs_server
+def test_a_namespace_of_a_database_gets_a_vector_index(run: Run) -> None:
+    import psycopg
+
+    from ...core.storage.postgres.server import fresh_location
+
+    location = fresh_location()
+    with psycopg.connect(location.partition("?")[0], autocommit=True) as connection:
+        connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+    run("--db", location, "store", "The ferry leaves from pier 4", "-n", "trips")
+    built = run("--db", location, "vector-index", "-n", "trips", "--rate", "0.1")
+    assert (built.code, built.out) == (0, "vectors indexed: 1\n")
+    dropped = run("--db", location, "vector-index", "-n", "trips", "--drop", "--json")
+    assert (dropped.code, dropped.data) == (0, {"namespace": "trips", "dropped": True})
+    assert run("--db", location, "vector-index", "-n", "trips", "--drop").code == 1
+
+
+@needs_server
 def test_shards_are_listed_and_moved(run: Run) -> None:
     import psycopg
 

@@ -11,12 +11,13 @@ import pytest
 from bethink_adapters.cli.parser import BY_NAME, GROUPS
 
 from .conftest import Run
+from .test_every_command import WITHOUT_A_FILE
 
 ROOT = Path(__file__).parents[3]
 ROW = r"^\| `(remembrane|mem) ([a-z-]+)[^|]*\| (.*) \|$"
 ROWS = re.findall(ROW, (ROOT / "docs" / "cli.md").read_text("utf-8"), re.MULTILINE)
 EXAMPLES = [each.example for group in GROUPS.values() for each in group]
-SERVERS = ("bethink mcp", "bethink serve", "bethink hook", "bethink migrate", "bethink shards")
+SERVERS = tuple(f"bethink {name}" for name in WITHOUT_A_FILE)
 
 pytestmark = pytest.mark.usefixtures("file")
 

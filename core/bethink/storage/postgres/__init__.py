@@ -30,6 +30,7 @@ from .schema import LATEST, Rights, grant, migrate
 from .shards import ShardServers
 from .tenants import check_bound
 from .urls import check_schema, split, without_password
+from .vector_indexes import SETTING, PostgresVectorIndexes, tables_of
 
 __all__ = ["PostgresBackend", "ShardServers"]
 
@@ -94,6 +95,10 @@ class PostgresBackend(SQLBackend):
         self._server.follow(find)
 
     @property
+    def vector_indexes(self) -> PostgresVectorIndexes:
+        return PostgresVectorIndexes(self, self._server, self._schema)
+
+    @property
     def read_only(self) -> bool:
         """Whether the server is a replica, or the role may not write."""
         if self._read_only:  # a replica may be promoted
@@ -156,7 +161,8 @@ class PostgresBackend(SQLBackend):
         if erased == self.setting(SCRUBBED):
             return
         with self._server.reading() as connection:
-            for table in TABLES:
+            notes = connection.execute(f"SELECT value FROM facts WHERE name LIKE '{SETTING}%'")
+            for table in (*TABLES, *tables_of(note for (note,) in notes.fetchall())):
                 connection.raw.execute(f"VACUUM {self._server.schema}.{table}")
         with self.write() as writer:
             writer.set_setting(SCRUBBED, str(erased))
@@ -203,7 +209,20 @@ class PostgresWriter(SQLWriter):
 
     def erase(self, row: int, tombstone: MemoryRecord) -> frozenset[str]:
         self._erases = True
+        notes = [note for name, note in self._begun.facts.items() if name.startswith(SETTING)]
+        for table in tables_of(notes):
+            own = "(SELECT ordinal FROM records WHERE row = ?)"
+            self._connection.execute(
+                f"DELETE FROM {self._begun.schema}.{table} WHERE ordinal = {own}", (row,)
+            )
         return super().erase(row, tombstone)
+
+    def leave_live_vectors(self, table: str) -> None:
+        """Delete the rows of the *table* of a vector index that are not live any more."""
+        live = "SELECT FROM records WHERE records.row = near.row AND state = 'live'"
+        self._connection.execute(
+            f"DELETE FROM {self._begun.schema}.{table} AS near WHERE NOT EXISTS ({live})"
+        )
 
     def _thin_accesses(self, before: DailyMark, until: int) -> None:
         if self._place is None:  # else the accesses of others are hidden

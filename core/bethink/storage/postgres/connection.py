@@ -92,7 +92,7 @@ class PostgresConnection:
     ) -> None:
         self._reconnect = reconnect
         self._follow = follow
-        self._schema = schema
+        self.schema = schema
         self._sees_all = sees_all
         self.raw = connect()
         self.in_transaction = False
@@ -112,7 +112,7 @@ class PostgresConnection:
         """
         if not self._sees_all:
             sql = WHOLE_JOURNAL.get(sql, sql)
-        statement, given = to_postgres(sql, self._schema), to_parameters(parameters)
+        statement, given = to_postgres(sql, self.schema), to_parameters(parameters)
         try:
             return self.raw.execute(statement, given, binary=True)
         except psycopg.OperationalError:
@@ -140,7 +140,7 @@ class PostgresConnection:
             self.execute(sql, given[0])
         elif given:
             with self.raw.cursor() as cursor:
-                cursor.executemany(to_postgres(sql, self._schema), given)
+                cursor.executemany(to_postgres(sql, self.schema), given)
 
     def blobopen(self, table: str, column: str, row: int, /, *, readonly: bool) -> BytesIO:
         """Return the bytes of a value."""

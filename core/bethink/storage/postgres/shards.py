@@ -28,6 +28,7 @@ from .connection import GONE, LOCK_SECONDS, lock_key, translate
 from .copying import Copy
 from .schema import SHARD, create_tables, grant, granted_rights, migrate
 from .urls import add_schema, check_schema, split, without_password
+from .vector_indexes import SETTING
 
 _MOST_LETTERS: Final = 40
 _DEFAULT_STEPS: Final = 2
@@ -244,6 +245,7 @@ class ShardServers:
                 old.execute(f"SELECT pg_advisory_xact_lock{lock_key(_quoted(schema))}")
                 copy.bring()
                 copy.check()
+                new.execute(f"DELETE FROM \"{schema}\".facts WHERE name LIKE '{SETTING}%'")
                 _wait_for_readers(old, schema)
                 new.execute(f'INSERT INTO "{schema}".facts VALUES (%s, %s)', (_MOVING, source))
             _leave(old, schema, target)

@@ -13,6 +13,7 @@ import numpy as np
 
 from ...model.arrays import Rows, Vector
 from ...model.filters import Filter, fields_of, matcher, unexpired
+from ...model.maintenance import VectorIndexes
 from ...model.namespaces import EVERYWHERE, Scope
 from ...model.port import (
     EMBEDDED,
@@ -92,6 +93,10 @@ class SQLBackend(SQLReader):
     @property
     def breaks(self) -> int:
         return 0
+
+    @property
+    def vector_indexes(self) -> VectorIndexes | None:
+        return None
 
     @abstractmethod
     def write(self) -> AbstractContextManager[SQLWriter]:

@@ -38,10 +38,10 @@ FOREIGN: Final = "zebra"
 """A word of the other tenant alone."""
 
 OTHER_VERBS: Final = """
-    archive archive_to backup close closed compact consolidate drift embedder erase expire
-    for_source forget import_ location mark_useful mark_useless merge_from record_outcome reembed
-    reinforce relate repair resolve restore roll_up snapshot store store_many touch unarchive undo
-    unrelate update verify
+    archive archive_to backup build_vector_index close closed compact consolidate drift embedder
+    erase expire for_source forget import_ location mark_useful mark_useless merge_from
+    record_outcome reembed reinforce relate repair resolve restore roll_up snapshot store
+    store_many touch unarchive undo unrelate update verify drop_vector_index
 """
 """The verbs that write, or need the whole store; ``backup`` copies by an export."""
 

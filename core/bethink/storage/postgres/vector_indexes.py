@@ -1,0 +1,240 @@
+"""Approximate vector indexes of large namespaces, by the extension pgvector.
+
+An index is a table of the vectors of a namespace as of one journal position, with an HNSW graph
+(Malkov and Yashunin 2016). With a rate, each vector is folded: times importance · e^(-rate · age),
+so that the inner product with a query orders by ``DecayProduct``. Newer rows are not in the table;
+a search reads the newer rows beside. So writes cost nothing, and building anew takes newer rows in.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from dataclasses import asdict, dataclass, replace
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import psycopg
+
+from ...errors import StorageError, ValidationError
+from ...model.arrays import Floats
+from ...model.port import DIMENSION_SETTING, IndexData, Row
+from ...model.progress import Tell
+from ..sql.authenticator import NO_AUTH
+from ..sql.rows import LISTED, Listed, read_head, read_setting
+from .connection import GONE, Connections
+from .schema import granted_rights
+
+if TYPE_CHECKING:
+    from . import PostgresBackend
+
+SETTING: Final = "vector index:"
+"""With the namespace, the name of the setting that tells of an index."""
+
+MAX_DIMENSION: Final = 2_000  # of an HNSW graph
+_MAX_EFFORT: Final = 1_000  # of pgvector's ``ef_search``, the size of the list of candidates
+_GRAPH: Final = "WITH (m = 16, ef_construction = 128)"
+_DAY: Final = 86_400.0
+_BATCH_ROWS: Final = 4_096
+_LIVE: Final = "namespace = ? AND state = 'live'"
+_LATEST_USE: Final = "greatest(occurred_at, coalesce(last_accessed_at, occurred_at))"
+_COPY_HEAD: Final = b"PGCOPY\n\xff\r\n\0" + bytes(8)
+_COPY_END: Final = b"\xff\xff"
+
+
+@dataclass(frozen=True, slots=True)
+class _Note:
+    """What a setting tells of an index: rows up to ``seq``, with vectors of ``embedder``."""
+
+    table: str
+    seq: int
+    embedder: str
+    rate: float | None
+
+
+def tables_of(settings: Iterable[str]) -> list[str]:
+    """Return the tables of the indexes that the values of *settings* tell of."""
+    return [note.table for each in settings if (note := _read_note(each)) is not None]
+
+
+class PostgresVectorIndexes:
+    """Build, search and drop the indexes of a store; see ``VectorIndexes``."""
+
+    def __init__(self, backend: PostgresBackend, server: Connections, schema: str) -> None:
+        self._backend = backend
+        self._server = server
+        self._schema = schema
+
+    def nearest(self, namespace: str, query: Floats, most: int) -> IndexData | None:
+        try:
+            return self._nearest(namespace, query, most)
+        except StorageError as error:
+            if not isinstance(error.__cause__, GONE):
+                raise
+            return self._nearest(namespace, query, most)  # a new index took the place meanwhile
+
+    def _nearest(self, namespace: str, query: Floats, most: int) -> IndexData | None:
+        text = f"[{','.join(map(repr, query.tolist()))}]"
+        with self._server.read_transaction() as connection:
+            head, embedder = read_head(connection), read_setting(connection, "embedder")
+            note = _read_note(read_setting(connection, SETTING + namespace))
+            if note is None or note.embedder != embedder:
+                return None
+            raw = connection.raw
+            raw.execute(f"SET LOCAL hnsw.ef_search = {min(2 * most, _MAX_EFFORT)}")
+            nearest = f"SELECT row FROM {self._place(note.table)} ORDER BY vector <#> %s::vector"
+            found = raw.execute(f"{nearest} LIMIT {most}", (text,)).fetchall()
+            chosen = Listed(row for (row,) in found)
+            near = NO_AUTH.read_rows(connection, f"row IN {LISTED}", chosen)
+            newer = NO_AUTH.read_rows(connection, f"{_LIVE} AND row > ?", namespace, note.seq)
+            rows = [_without_text(row) for row in (*near, *newer) if row.record.state == "live"]
+            return IndexData(head, (), {}, tuple(rows), ())
+
+    def build(self, namespace: str, rate: float | None, tell: Tell | None = None) -> int:
+        with self._server.translated(), closing(self._server.connect().raw) as new:
+            if not new.execute("SELECT 1 FROM pg_extension WHERE extname = 'vector'").fetchone():
+                reason = "the extension pgvector is missing; an owner runs CREATE EXTENSION vector"
+                raise StorageError(self._server.shown, reason)
+            table = self._table(namespace)
+            for (left,) in new.execute(_TABLES, (self._schema, f"{table}%")).fetchall():
+                if self._noted(namespace) != left:  # of a call that was broken off
+                    new.execute(f"DROP TABLE {self._place(left)}")
+            note, count = self._fill(new, namespace, table, rate, tell)
+            place = self._place(note.table)
+            with new.transaction():
+                new.execute("SET LOCAL maintenance_work_mem = '256MB'")
+                new.execute(f"CREATE INDEX ON {place} USING hnsw (vector vector_ip_ops) {_GRAPH}")
+            new.execute(f"CREATE INDEX ON {place} (ordinal)")
+            new.execute(f"ANALYZE {place}")
+            for role, rights in granted_rights(new, self._schema).items():
+                if rights == "write":
+                    new.execute(f'GRANT SELECT, DELETE ON {place} TO "{role}"')
+            former = self._switch(namespace, note)
+            if former is not None:
+                new.execute(f"DROP TABLE IF EXISTS {self._place(former.table)}")
+            return count
+
+    def drop(self, namespace: str) -> bool:
+        former = self._switch(namespace, None)
+        if former is None:
+            return False
+        with self._server.reading() as connection:
+            connection.raw.execute(f"DROP TABLE IF EXISTS {self._place(former.table)}")
+        return True
+
+    def _fill(
+        self,
+        new: psycopg.Connection[Any],
+        namespace: str,
+        table: str,
+        rate: float | None,
+        tell: Tell | None,
+    ) -> tuple[_Note, int]:
+        """Copy the vectors of *namespace* into a new table; return the note and the count."""
+        with self._server.long_read_transaction() as connection:
+            seq, embedder = read_head(connection), read_setting(connection, "embedder")
+            dimension = int(read_setting(connection, DIMENSION_SETTING) or 0)
+            if not 0 < dimension <= MAX_DIMENSION:
+                reason = f"a vector index needs vectors of 1 to {MAX_DIMENSION:,} numbers"
+                raise ValidationError(f"{reason}; {namespace!r} has {dimension:,}")
+            note = _Note(f"{table}{seq}", seq, embedder or "", rate)
+            place = self._place(note.table)
+            new.execute(
+                f"CREATE TABLE {place} (row BIGINT PRIMARY KEY, ordinal BIGINT NOT NULL, "
+                f"vector vector({dimension}) NOT NULL)"
+            )
+            count = 0
+            with new.cursor() as cursor, cursor.copy(f"COPY {place} FROM STDIN BINARY") as copy:
+                copy.write(_COPY_HEAD)
+                for block, size in self._blocks(connection.raw, namespace, dimension, rate):
+                    copy.write(block)
+                    count += size
+                    if tell is not None:
+                        tell(count, None)
+                copy.write(_COPY_END)
+            return note, count
+
+    def _blocks(
+        self, old: psycopg.Connection[Any], namespace: str, dimension: int, rate: float | None
+    ) -> Iterator[tuple[bytes, int]]:
+        """Yield rows, ordinals and folded unit vectors in the form of COPY, some at a time."""
+        layout = _layout(dimension)
+        schema, inside = f'"{self._schema}"', "namespace = %s AND state = 'live'"
+        (newest,) = old.execute(
+            f"SELECT max({_LATEST_USE}) FROM {schema}.records WHERE {inside}", (namespace,)
+        ).fetchone() or (None,)
+        with old.cursor(name="vectors") as cursor:
+            cursor.execute(
+                f"SELECT row, ordinal, vector, importance, {_LATEST_USE} FROM {schema}.records "
+                f"JOIN {schema}.vectors USING (row) WHERE {inside}",
+                (namespace,),
+            )
+            while found := cursor.fetchmany(_BATCH_ROWS):
+                rows, ordinals, vectors, importance, used = zip(*found, strict=True)
+                folded = np.frombuffer(b"".join(vectors), "<f4").reshape(-1, dimension)
+                lengths = np.linalg.norm(folded, axis=1)
+                factor = 1.0 / np.where(lengths > 0, lengths, 1.0)
+                if rate is not None:
+                    days = (newest - np.array(used)) / _DAY
+                    factor *= np.array(importance) * np.exp(-rate * days)
+                block = np.zeros(len(found), layout)
+                block["fields"], block["row_bytes"], block["ordinal_bytes"] = 3, 8, 8
+                block["row"], block["ordinal"] = rows, ordinals
+                block["vector_bytes"], block["dimension"] = 4 + 4 * dimension, dimension
+                block["vector"] = folded * factor[:, None]
+                yield block.tobytes(), len(found)
+
+    def _switch(self, namespace: str, note: _Note | None) -> _Note | None:
+        """Put an index, or none, in the place of the index so far; return the former.
+
+        Rows that left since the reading leave the table, so that no erased vector stays.
+        """
+        with self._backend.write() as writer:
+            former = _read_note(writer.setting(SETTING + namespace))
+            if note is not None:
+                writer.leave_live_vectors(note.table)
+            told = "" if note is None else json.dumps(asdict(note))
+            writer.set_setting(SETTING + namespace, told)
+        return former
+
+    def _noted(self, namespace: str) -> str | None:
+        note = _read_note(self._backend.setting(SETTING + namespace))
+        return None if note is None else note.table
+
+    def _table(self, namespace: str) -> str:
+        """Return the beginning of the names of an index's tables."""
+        return f"near_{blake2b(namespace.encode(), digest_size=6).hexdigest()}_"
+
+    def _place(self, table: str) -> str:
+        return f'"{self._schema}".{table}'
+
+
+_TABLES: Final = "SELECT tablename::text FROM pg_tables WHERE schemaname = %s AND tablename LIKE %s"
+
+
+def _read_note(told: str | None) -> _Note | None:
+    return _Note(**json.loads(told)) if told else None
+
+
+def _without_text(row: Row) -> Row:
+    """Return *row* for an index that is asked for no words."""
+    return replace(row, record=replace(row.record, content=""))
+
+
+def _layout(dimension: int) -> np.dtype[Any]:
+    """Return the form of a row in PostgreSQL's binary COPY; a vector has a head of its own."""
+    return np.dtype(
+        [
+            ("fields", ">i2"),
+            ("row_bytes", ">i4"),
+            ("row", ">i8"),
+            ("ordinal_bytes", ">i4"),
+            ("ordinal", ">i8"),
+            ("vector_bytes", ">i4"),
+            ("dimension", ">i2"),
+            ("unused", ">i2"),
+            ("vector", ">f4", (dimension,)),
+        ]
+    )
