@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from hashlib import blake2b
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 from ..errors import StorageError, StoreClosedError
 from ..memory.engine import Transaction
 from ..model import fields
+from ..model.forks import fork_lock
 from ..model.namespaces import Subtree, check_namespace
 from ..model.progress import Progress, telling
 from ..storage import let_move, shard_servers
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from ..store import MemoryStore
 
 _MAX_SHARDS: Final = 1_000
-_MOST_OPENINGS: Final = 3  # of a shard that moves meanwhile
 
 
 class Sharding:
@@ -45,7 +44,6 @@ class Sharding:
         self._options = options
         self._count, self._steps = self._servers.start(count, steps)
         self._stores: dict[int, MemoryStore] = {}
-        self._opening = threading.Lock()
         self._is_closed = False
 
     def store_for(self, namespace: str | Subtree) -> MemoryStore:
@@ -96,7 +94,7 @@ class Sharding:
 
     def close(self) -> None:
         """Close all stores; a second call does nothing."""
-        with self._opening:
+        with fork_lock:
             self._is_closed = True
             for store in self._stores.values():
                 store.close()
@@ -116,26 +114,25 @@ class Sharding:
         return self._servers.schema_of(number, self._count)
 
     def _store(self, number: int) -> MemoryStore:
-        with self._opening:
-            if self._is_closed:
-                raise StoreClosedError
-            if number not in self._stores:
-                self._stores[number] = self._open(number)
-            return self._stores[number]
+        if number not in self._stores or self._is_closed:
+            with fork_lock:
+                if self._is_closed:
+                    raise StoreClosedError
+                if number not in self._stores:
+                    self._stores[number] = self._open(number)
+        return self._stores[number]
 
     def _open(self, number: int) -> MemoryStore:
         find = partial(self._servers.find, self._schema_of(number))
         url = find()
-        for _ in range(_MOST_OPENINGS):
+        while True:
             try:
                 store = self._store_class(url, **self._options)
                 break
-            except StorageError:
-                old, url = url, find()
-                if old == url:
+            except StorageError:  # perhaps for want of the shard, which has just moved
+                former, url = url, find()
+                if url == former:
                     raise
-        else:
-            store = self._store_class(url, **self._options)
         engine = store._engine
         let_move(engine.backend, find)
         engine.guards = (*engine.guards, self._guard(number))

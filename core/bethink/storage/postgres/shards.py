@@ -188,7 +188,8 @@ class ShardServers:
         with self._connected(server) as connection:
             while True:
                 listed = connection.execute(
-                    "SELECT nspname::text FROM pg_namespace WHERE nspname ~ %s ORDER BY nspname",
+                    "SELECT nspname::text FROM pg_namespace WHERE nspname ~ %s "
+                    "AND to_regclass(format('%%I.facts', nspname)) IS NOT NULL ORDER BY nspname",
                     (f"^{names}({_LEFT})?$",),
                 ).fetchall()
                 try:

@@ -81,6 +81,14 @@ def test_the_first_opening_creates_shards_on_all_servers(servers: dict[str, str]
             opened(servers, **wrong)
 
 
+def test_a_schema_of_another_program_is_no_shard(servers: dict[str, str]) -> None:
+    with psycopg.connect(servers["b"], autocommit=True) as connection:
+        connection.execute("CREATE SCHEMA demo_00_of_9")
+        connection.execute("CREATE TABLE demo_00_of_9.records (id int)")
+    with opened(servers, count=2) as shards:
+        assert shards.places() == ["a", "b"]
+
+
 def test_many_processes_create_the_same_shards(servers: dict[str, str]) -> None:
     with ThreadPoolExecutor(4) as threads:
         for shards in threads.map(lambda _: opened(servers, count=4), range(4)):
