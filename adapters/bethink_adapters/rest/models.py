@@ -124,19 +124,13 @@ class Searching(Scoped):
     as_of: Moment | None = None
 
 
-class CountedBody(Searching):
+class RecallBody(Searching):
     """A search; *touch* counts the hits as accessed."""
 
     touch: bool = False
 
 
-class RecallBody(CountedBody):
-    """A search; *approximate* asks a vector index of a database."""
-
-    approximate: bool = False
-
-
-class PackBody(CountedBody):
+class PackBody(RecallBody):
     """A search whose hits are packed into a text for a prompt."""
 
     k: Annotated[int, Field(ge=0, le=MAX_HITS), Integral] = 100

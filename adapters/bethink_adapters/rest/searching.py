@@ -13,7 +13,7 @@ from bethink.adapting import find_near_duplicates
 from . import results, types
 from .caller import Caller, Client, moment
 from .filters import plain
-from .models import CountedBody, PackBody, RecallBody, Searching, SimilarBody, WhyBody
+from .models import PackBody, RecallBody, Searching, SimilarBody, WhyBody
 from .replies import Json, dicts
 from .routing import router, told
 from .settings import MAX_ENTRIES
@@ -25,12 +25,7 @@ routes = router("searching")
 @routes.post("/recall", responses=told(results.Hits))
 def recall(caller: Client, body: RecallBody) -> Response:
     """Search memories by meaning and words, best first, with every part of the scores."""
-    hits = caller.store.recall(
-        body.query,
-        touch=_touch(caller, body),
-        approximate=body.approximate,
-        **_options(caller, body),
-    )
+    hits = caller.store.recall(body.query, touch=_touch(caller, body), **_options(caller, body))
     return Json({"items": dicts(hits)})
 
 
@@ -141,6 +136,6 @@ def _options(caller: Caller, body: Searching) -> dict[str, Any]:
     }
 
 
-def _touch(caller: Caller, body: CountedBody) -> bool:
+def _touch(caller: Caller, body: RecallBody) -> bool:
     """Return whether hits count as accessed: a reader changes nothing."""
     return body.touch and body.as_of is None and not caller.read_only

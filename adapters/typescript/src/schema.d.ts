@@ -2104,7 +2104,7 @@ export interface components {
         };
         /**
          * RecallBody
-         * @description A search; *approximate* asks a vector index of a database.
+         * @description A search; *touch* counts the hits as accessed.
          */
         RecallBody: {
             /** Namespace */
@@ -2152,11 +2152,6 @@ export interface components {
              * @default false
              */
             touch?: boolean;
-            /**
-             * Approximate
-             * @default false
-             */
-            approximate?: boolean;
         };
         /**
          * RecallResult
