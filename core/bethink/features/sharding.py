@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from hashlib import blake2b
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ..errors import StorageError, StoreClosedError
 from ..memory.engine import Transaction
+from ..memory.memories import Closable
 from ..model import fields
 from ..model.forks import fork_lock
 from ..model.namespaces import Subtree, check_namespace
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _MAX_SHARDS: Final = 1_000
 
 
-class Sharding:
+class Sharding(Closable):
     """The shards of ``Shards``; ``_store_class`` opens a shard."""
 
     _store_class: ClassVar[type[MemoryStore]]
@@ -98,17 +98,6 @@ class Sharding:
             self._is_closed = True
             for store in self._stores.values():
                 store.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _schema_of(self, number: int) -> str:
         return self._servers.schema_of(number, self._count)

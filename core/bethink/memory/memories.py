@@ -118,7 +118,26 @@ class View:
         return engine.backend.namespaces(scope, engine.clock())
 
 
-class Memories(View):
+class Closable:
+    """An object whose ``close`` ends a ``with`` statement."""
+
+    def close(self) -> None:
+        """Release everything."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class Memories(View, Closable):
     """The kernel of a store: every verb but the features'; see ``MemoryStore``."""
 
     _embedders: ClassVar[Sequence[Callable[[], Embedder]]] = (StaticEmbedder,)
@@ -482,17 +501,6 @@ class Memories(View):
 
     def _ranking(self, ranking: Ranking | None) -> Ranking:
         return self.ranking if ranking is None else checked_ranking(ranking)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(

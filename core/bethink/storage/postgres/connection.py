@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from io import BytesIO
+from itertools import count
 from typing import Any, Final, Literal
 
 import psycopg
@@ -37,7 +38,7 @@ _APPLICATION_ID: Final = 0x62746E6B  # "btnk"
 _FACTS: Final = "SELECT name, value FROM {schema}.facts"
 _LAST: Final = "SELECT seq, link, at FROM {schema}.journal ORDER BY seq DESC LIMIT 1"
 _LAST_OF_ALL: Final = "SELECT seq, link, at FROM {schema}.last_entry()"
-_MOMENT: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+MOMENT: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _MAY_EMIT: Final = (
     "SELECT bool_and(has_function_privilege(oid, 'EXECUTE')) FROM pg_proc "
     "WHERE proname = 'pg_logical_emit_message'"
@@ -198,7 +199,7 @@ class Connections:
             f"SELECT {function}{key} AS held; {_FACTS}; {last}".replace("{schema}", self.schema)
             for function in ("pg_try_advisory_xact_lock", "pg_advisory_xact_lock")
         )
-        self._at_start = (_MOMENT, *(set_all if pooled and tenant is not None else ()))
+        self._at_start = (MOMENT, *(set_all if pooled and tenant is not None else ()))
         self._closed = False
         self._create_locks()
         self._idle: list[PostgresConnection] = []
@@ -448,14 +449,14 @@ class Connections:
 
     def _hold_place(self, connection: PostgresConnection) -> None:
         """Begin a read transaction; the store does not move before the end."""
-        statement = f"{_MOMENT}; {_HERE.replace('{schema}', self.schema)}"
-        for _ in range(_MOST_MOVES):
+        statement = f"{MOMENT}; {_HERE.replace('{schema}', self.schema)}"
+        for moves in count():
             try:
                 connection.raw.execute(statement, prepare=False)
                 return
             except GONE:
-                connection.follow()
-        connection.raw.execute(statement, prepare=False)
+                if moves == _MOST_MOVES or not connection.follow():
+                    raise
 
     aside = read_transaction
 
@@ -476,7 +477,7 @@ class Connections:
     def _at_moment(self, connection: PostgresConnection) -> Iterator[None]:
         """Let the statements of the body see one state."""
         if self._find is None:
-            connection.execute(_MOMENT)
+            connection.execute(MOMENT)
         else:
             self._hold_place(connection)
         connection.in_transaction = True

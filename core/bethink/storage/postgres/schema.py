@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
@@ -58,17 +60,25 @@ def migrate(connection: Connection[Any], schema: str, shown: str) -> None:
     The tables of a shard are made by ``create_tables`` only: a shard that is missing here has
     moved, and a second one must not be made.
     """
-    version = version_of(connection, schema, shown)
-    if version == 0 and SHARD.fullmatch(schema):
-        raise StorageError(shown, _NO_SHARD)
-    if version < LATEST:
-        create_tables(connection, schema, shown)
+    with _telling_rights(connection, shown):
+        version = version_of(connection, schema, shown)
+        if version == 0 and SHARD.fullmatch(schema):
+            raise StorageError(shown, _NO_SHARD)
+        if version < LATEST:
+            _migrate(connection, schema, shown)
 
 
 def create_tables(connection: Connection[Any], schema: str, shown: str) -> None:
     """Create the tables, or bring the tables to the latest version, in one transaction."""
-    try:
+    with _telling_rights(connection, shown):
         _migrate(connection, schema, shown)
+
+
+@contextmanager
+def _telling_rights(connection: Connection[Any], shown: str) -> Iterator[None]:
+    """Tell what to do where a right is missing."""
+    try:
+        yield
     except InsufficientPrivilege as error:
         raise StorageError(shown, _NO_RIGHTS.format(role=connection.info.user)) from error
 

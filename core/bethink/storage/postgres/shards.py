@@ -24,7 +24,7 @@ import psycopg
 
 from ...errors import NotFoundError, StorageError, StoreBusyError, ValidationError
 from ...model.progress import Tell
-from .connection import GONE, LOCK_SECONDS, lock_key, translate
+from .connection import GONE, LOCK_SECONDS, MOMENT, lock_key, translate
 from .copying import Copy
 from .schema import SHARD, create_tables, grant, granted_rights, migrate
 from .urls import add_schema, check_schema, split, without_password
@@ -44,7 +44,6 @@ _READERS_SECONDS: Final = 5
 """How long the last step waits for running reads, and keeps new reads waiting."""
 
 _FROZEN_SECONDS: Final = 60
-_AT_MOMENT: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +234,7 @@ class ShardServers:
                         grant(new, schema, role, rights)
                 copy = Copy(old, new, schema, tell)
                 for _ in range(_MOST_ROUNDS):
-                    with _transaction(old, _AT_MOMENT):
+                    with _at_moment(old):
                         rows = copy.bring()
                     if rows < _FEW_ROWS:
                         break
@@ -243,7 +242,7 @@ class ShardServers:
                 # The transaction of the old server ends after that of the new server.
                 old.execute(f"BEGIN; SET LOCAL lock_timeout = '{LOCK_SECONDS}s'")
                 old.execute(f"SET LOCAL idle_in_transaction_session_timeout = '{_FROZEN_SECONDS}s'")
-                old.execute(f"SELECT pg_advisory_xact_lock{lock_key(_quoted(schema))}")
+                old.execute("SELECT pg_advisory_xact_lock" + lock_key(f'"{schema}"'))
                 copy.bring()
                 copy.check()
                 new.execute(f"DELETE FROM \"{schema}\".facts WHERE name LIKE '{SETTING}%'")
@@ -294,13 +293,9 @@ def _drop(connection: psycopg.Connection[Any], schema: str) -> None:
     connection.execute(f'DROP SCHEMA IF EXISTS "{schema}" CASCADE')
 
 
-def _quoted(schema: str) -> str:
-    return f'"{schema}"'
-
-
 @contextmanager
-def _transaction(connection: psycopg.Connection[Any], begin: str) -> Iterator[None]:
-    connection.execute(begin)
+def _at_moment(connection: psycopg.Connection[Any]) -> Iterator[None]:
+    connection.execute(MOMENT)
     try:
         yield
     finally:

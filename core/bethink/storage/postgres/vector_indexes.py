@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import psycopg
+from psycopg.sql import SQL, Identifier
 
 from ...errors import StorageError, ValidationError
 from ...model.arrays import Floats
@@ -98,8 +99,9 @@ class PostgresVectorIndexes:
                 reason = "the extension pgvector is missing; an owner runs CREATE EXTENSION vector"
                 raise StorageError(self._server.shown, reason)
             table = self._table(namespace)
+            noted = _read_note(self._backend.setting(SETTING + namespace))
             for (left,) in new.execute(_TABLES, (self._schema, f"{table}%")).fetchall():
-                if self._noted(namespace) != left:  # of a call that was broken off
+                if noted is None or noted.table != left:  # of a call that was broken off
                     new.execute(f"DROP TABLE {self._place(left)}")
             note, count = self._fill(new, namespace, table, rate, tell)
             place = self._place(note.table)
@@ -110,7 +112,8 @@ class PostgresVectorIndexes:
             new.execute(f"ANALYZE {place}")
             for role, rights in granted_rights(new, self._schema).items():
                 if rights == "write":
-                    new.execute(f'GRANT SELECT, DELETE ON {place} TO "{role}"')
+                    granted = SQL(f"GRANT SELECT, DELETE ON {place} TO {{}}")
+                    new.execute(granted.format(Identifier(role)))
             former = self._switch(namespace, note)
             if former is not None:
                 new.execute(f"DROP TABLE IF EXISTS {self._place(former.table)}")
@@ -198,10 +201,6 @@ class PostgresVectorIndexes:
             told = "" if note is None else json.dumps(asdict(note))
             writer.set_setting(SETTING + namespace, told)
         return former
-
-    def _noted(self, namespace: str) -> str | None:
-        note = _read_note(self._backend.setting(SETTING + namespace))
-        return None if note is None else note.table
 
     def _table(self, namespace: str) -> str:
         """Return the beginning of the names of an index's tables."""

@@ -94,6 +94,14 @@ def test_tables_of_a_newer_version_are_refused(location: str) -> None:
         open_backend(location)
 
 
+def test_a_role_without_any_right_hears_what_to_do(location: str) -> None:
+    opened(location).close()
+    with schema_of(location) as (connection, _):
+        connection.execute("CREATE ROLE nobody_yet LOGIN")
+    with pytest.raises(StorageError, match=r"role nobody_yet may not .* run bethink migrate"):
+        open_backend(location.replace("postgres@", "nobody_yet@"))
+
+
 def test_tables_get_a_column_while_older_processes_write_and_read(
     location: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
