@@ -43,6 +43,7 @@ class Condition(Body):
     contains: Scalar = Field(None, alias="$contains")
     contains_any: list[Scalar] = Field([], alias="$contains_any")
     exists: StrictBool = Field(True, alias="$exists")
+    opposite: Scalar | Condition = Field(None, alias="$not")
 
     @model_validator(mode="after")
     def _holds_some(self) -> Condition:
@@ -61,7 +62,10 @@ class Moments(Body):
     gte: Time = Field(0.0, alias="$gte")
     lt: Time = Field(0.0, alias="$lt")
     lte: Time = Field(0.0, alias="$lte")
+    among: list[Time | None] = Field([], alias="$in")
+    not_among: list[Time | None] = Field([], alias="$nin")
     exists: StrictBool = Field(True, alias="$exists")
+    opposite: Time | Moments | None = Field(None, alias="$not")
 
     @model_validator(mode="after")
     def _holds_some(self) -> Moments:

@@ -1419,6 +1419,8 @@ export interface components {
              * @default true
              */
             $exists?: boolean;
+            /** $Not */
+            $not?: boolean | number | string | components["schemas"]["Condition"] | null;
         };
         /**
          * Conflict
@@ -1871,10 +1873,22 @@ export interface components {
              */
             $lte?: number | string;
             /**
+             * $In
+             * @default []
+             */
+            $in?: (number | string | null)[];
+            /**
+             * $Nin
+             * @default []
+             */
+            $nin?: (number | string | null)[];
+            /**
              * $Exists
              * @default true
              */
             $exists?: boolean;
+            /** $Not */
+            $not?: number | string | components["schemas"]["Moments"] | null;
         };
         /**
          * NewMemory

@@ -49,7 +49,7 @@ export type Moment = Time;
 
 type Scalar = boolean | number | string | null;
 type Condition = Scalar | Schemas["Condition"];
-type Instant = Time | null | { [Operator in keyof Schemas["Moments"]]: Time | boolean | null };
+type Instant = Time | null | { [Operator in keyof Schemas["Moments"]]: Instant | boolean | (Time | null)[] };
 
 /** A filter: fields with values or conditions, `$and`, `$or`, `$not`, metadata and value. */
 export type Where = {

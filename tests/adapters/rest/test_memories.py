@@ -12,6 +12,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from bethink import MemoryStore
+from bethink.model.filters import RELATIONS
 from bethink.testing import FrozenClock
 
 from .serving import ANN, Client, client_of
@@ -256,6 +257,43 @@ def test_listing_filters_by_field_state_and_moment(client: Client, store: Memory
     assert listed('where={"category":{"$in":["decision"]}}') == ["new"]
     assert listed('where={"$not":{"category":"decision"}}') == []
     assert http.get('/v1/memories?where={"nope":1}').status_code == 422
+
+
+# Inner module: the names of the operators are stated there alone.
+@pytest.mark.parametrize(
+    ("field", "operator"),
+    [
+        (field, operator)
+        for field in ("author", "importance", "occurred_at", "tags", "metadata.n")
+        for operator in (*RELATIONS, "$not")
+        if field != "occurred_at" or not operator.startswith("$contains")
+    ],
+)
+def test_every_operator_of_a_filter_is_taken(
+    client: Client, store: MemoryStore, field: str, operator: str
+) -> None:
+    http = client()
+    for number in range(3):
+        store.store(
+            f"note {number}",
+            author=f"a{number}",
+            importance=number / 2,
+            occurred_at=float(number),
+            tags=[f"t{number}"],
+            metadata={"n": number},
+        )
+    operands = {"author": "a1", "importance": 0.5, "occurred_at": 1.0, "tags": "t1"}
+    operand = True if operator == "$exists" else operands.get(field, 1)
+    if operator in ("$in", "$nin", "$contains_any"):
+        operand = [operand]
+    wheres = [{field: {operator: operand}}]
+    if operator == "$not":
+        wheres.append({field: {operator: {"$gt": operands.get(field, 1)}}})
+    for where in wheres:
+        answer = http.get("/v1/memories", params={"where": json.dumps(where)})
+        assert answer.status_code == 200, answer.text
+        found = [each["id"] for each in answer.json()["items"]]
+        assert found == [each.id for each in store.all(where=where, order="newest")]
 
 
 def test_memory_is_archived_unarchived_and_reinforced(client: Client, store: MemoryStore) -> None:
