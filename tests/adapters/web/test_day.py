@@ -8,6 +8,7 @@ from urllib.parse import quote
 from bethink import MemoryStore, Subtree
 
 from ..rest.process import Served
+from .test_palette import run
 
 
 def press(page: Any, *keys: str) -> None:
@@ -33,10 +34,7 @@ def find(page: Any, question: str) -> None:
 
 
 def choose(page: Any, namespace: str) -> None:
-    press(page, "Control+k")
-    page.locator(".palette[open]").wait_for()
-    page.keyboard.type(f"namespace {namespace}")
-    press(page, "Enter")
+    run(page, f"namespace {namespace}")
     page.wait_for_url(lambda address: f"ns={quote(namespace, safe='')}" in address)
 
 

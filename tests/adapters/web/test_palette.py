@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from bethink import MemoryStore
@@ -19,7 +20,9 @@ def opened(page: Any, text: str) -> Any:
 
 
 def run(page: Any, text: str) -> None:
-    opened(page, text).get_by_role("option").first.wait_for()
+    """Run the command that *text* names, first of all by the group."""
+    group = re.compile(rf"^\s*{text.split()[0]}", re.IGNORECASE)
+    opened(page, text).locator("[aria-selected=true]").filter(has_text=group).wait_for()
     page.keyboard.press("Enter")
     page.locator(".palette[open]").wait_for(state="detached")
 
@@ -79,6 +82,23 @@ def test_arrow_keys_move_and_escape_changes_nothing(page: Any) -> None:
     page.keyboard.press("Escape")
     page.locator(".palette[open]").wait_for(state="detached")
     assert page.url == address
+
+
+def test_an_open_palette_learns_of_a_new_namespace(page: Any, server: Served) -> None:
+    palette = opened(page, "namespace harbour")
+    palette.get_by_role("option", name="Recall").wait_for()
+    with MemoryStore(server.path) as store:
+        store.store("The fee is due in May.", namespace="harbour/fees")
+    palette.get_by_role("option", name="Namespace harbour/fees").wait_for()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/?ns=harbour")
+
+
+def test_what_is_chosen_stays_chosen_as_memories_are_found(page: Any) -> None:
+    palette = opened(page, "deployments")
+    page.keyboard.press("ArrowUp")
+    palette.get_by_role("option", name="Memory").first.wait_for()
+    assert palette.locator("[aria-selected=true]").inner_text().startswith("Recall")
 
 
 def test_axe_finds_nothing_in_the_palette(page: Any) -> None:

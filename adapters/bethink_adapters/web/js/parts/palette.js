@@ -3,7 +3,7 @@
 import * as api from "../core/api.js";
 import { BethinkElement, define } from "../core/element.js";
 import { go, href, memory } from "../core/router.js";
-import { scope } from "../core/state.js";
+import { scope, shared } from "../core/state.js";
 import { html } from "../core/template.js";
 import { failed } from "../core/toasts.js";
 
@@ -22,7 +22,7 @@ function matching(commands, text) {
 }
 
 class Palette extends BethinkElement {
-  /** What may be chosen, asked at every opening. @type {() => Command[]} */
+  /** What may be chosen, asked at every opening and after changes. @type {() => Command[]} */
   commands = () => [];
   /** @type {Command[]} */
   known = [];
@@ -32,13 +32,31 @@ class Palette extends BethinkElement {
   memories = [];
   text = "";
   at = 0;
+  /** Whether the arrow keys chose. */
+  moved = false;
   turn = 0;
+
+  opened() {
+    this.listen(shared, "change", () => this.dialog?.open && this.renew({ known: this.commands() }));
+  }
+
+  get dialog() {
+    return /** @type {HTMLDialogElement | null} */ (this.querySelector("dialog"));
+  }
 
   open() {
     if (document.querySelector("dialog[open]")) return;
-    Object.assign(this, { text: "", known: this.commands(), memories: [] });
+    Object.assign(this, { text: "", known: this.commands(), memories: [], moved: false });
     this.list();
-    /** @type {HTMLDialogElement} */ (this.querySelector("dialog")).showModal();
+    this.dialog?.showModal();
+  }
+
+  /** Show new commands or memories; what the arrow keys chose stays chosen. @param {Partial<Palette>} found */
+  renew(found) {
+    const chosen = this.items[this.at];
+    Object.assign(this, found);
+    this.list();
+    if (this.moved) this.at = Math.max(0, this.items.findIndex(({ group, label }) => group === chosen.group && label === chosen.label));
   }
 
   /** Show what matches the text, the first of it chosen. */
@@ -54,16 +72,12 @@ class Palette extends BethinkElement {
   /** @param {string} text */
   async type(text) {
     const turn = ++this.turn;
-    Object.assign(this, { text, memories: [] });
+    Object.assign(this, { text, memories: [], moved: false });
     this.list();
     await new Promise((resolve) => setTimeout(resolve, MILLISECONDS_STILL));
     if (turn !== this.turn || text.trim().length < LEAST_LETTERS) return;
     const { items } = await api.recall({ ...scope(), query: text.trim(), k: FOUND }, this.life.signal);
-    if (turn !== this.turn) return;
-    const chosen = this.at;
-    this.memories = items.map((hit) => hit.memory);
-    this.list();
-    if (chosen < this.items.length) this.at = chosen;
+    if (turn === this.turn) this.renew({ memories: items.map((hit) => hit.memory) });
   }
 
   /** @param {KeyboardEvent} event */
@@ -77,6 +91,7 @@ class Palette extends BethinkElement {
 
   /** @param {number} index the ends join */
   move(index) {
+    this.moved = true;
     this.at = (index + this.items.length) % this.items.length || 0;
     this.update();
     queueMicrotask(() => this.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" }));
@@ -85,7 +100,7 @@ class Palette extends BethinkElement {
   /** @param {Command | undefined} command */
   choose(command) {
     this.turn++;
-    /** @type {HTMLDialogElement} */ (this.querySelector("dialog")).close();
+    this.dialog?.close();
     command?.run();
   }
 
