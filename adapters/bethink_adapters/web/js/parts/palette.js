@@ -22,7 +22,7 @@ function matching(commands, text) {
 }
 
 class Palette extends BethinkElement {
-  /** What may be chosen, asked at every opening and after changes. @type {() => Command[]} */
+  /** What may be chosen. @type {() => Command[]} */
   commands = () => [];
   /** @type {Command[]} */
   known = [];
@@ -32,52 +32,47 @@ class Palette extends BethinkElement {
   memories = [];
   text = "";
   at = 0;
-  /** Whether the arrow keys chose. */
-  moved = false;
+  /** The label chosen by arrow keys. */
+  chosen = "";
   turn = 0;
 
   opened() {
-    this.listen(shared, "change", () => this.dialog?.open && this.renew({ known: this.commands() }));
-  }
-
-  get dialog() {
-    return /** @type {HTMLDialogElement | null} */ (this.querySelector("dialog"));
+    this.listen(shared, "change", () => this.ask());
   }
 
   open() {
     if (document.querySelector("dialog[open]")) return;
-    Object.assign(this, { text: "", known: this.commands(), memories: [], moved: false });
-    this.list();
-    this.dialog?.showModal();
+    Object.assign(this, { text: "", memories: [], chosen: "" });
+    this.ask();
+    this.querySelector("dialog").showModal();
   }
 
-  /** Show new commands or memories; what the arrow keys chose stays chosen. @param {Partial<Palette>} found */
-  renew(found) {
-    const chosen = this.items[this.at];
-    Object.assign(this, found);
+  ask() {
+    this.known = this.commands();
     this.list();
-    if (this.moved) this.at = Math.max(0, this.items.findIndex(({ group, label }) => group === chosen.group && label === chosen.label));
   }
 
-  /** Show what matches the text, the first of it chosen. */
+  /** Show what matches the text. */
   list() {
     const found = this.memories.map((record) => ({ group: "Memory", label: record.content, run: () => go(memory(record.id)) }));
     const question = this.text.trim();
     const recall = question ? [{ group: "Recall", label: `“${question}”`, run: () => go(href("/recall", { q: question })) }] : [];
     this.items = [...matching(this.known, this.text), ...found, ...recall];
-    this.at = 0;
+    this.at = Math.max(0, this.items.findIndex(({ label }) => label === this.chosen));
     this.update();
   }
 
   /** @param {string} text */
   async type(text) {
     const turn = ++this.turn;
-    Object.assign(this, { text, memories: [], moved: false });
+    Object.assign(this, { text, memories: [], chosen: "" });
     this.list();
     await new Promise((resolve) => setTimeout(resolve, MILLISECONDS_STILL));
     if (turn !== this.turn || text.trim().length < LEAST_LETTERS) return;
     const { items } = await api.recall({ ...scope(), query: text.trim(), k: FOUND }, this.life.signal);
-    if (turn === this.turn) this.renew({ memories: items.map((hit) => hit.memory) });
+    if (turn !== this.turn) return;
+    this.memories = items.map((hit) => hit.memory);
+    this.list();
   }
 
   /** @param {KeyboardEvent} event */
@@ -91,8 +86,8 @@ class Palette extends BethinkElement {
 
   /** @param {number} index the ends join */
   move(index) {
-    this.moved = true;
     this.at = (index + this.items.length) % this.items.length || 0;
+    this.chosen = this.items[this.at]?.label ?? "";
     this.update();
     queueMicrotask(() => this.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" }));
   }
@@ -100,7 +95,7 @@ class Palette extends BethinkElement {
   /** @param {Command | undefined} command */
   choose(command) {
     this.turn++;
-    this.dialog?.close();
+    this.querySelector("dialog").close();
     command?.run();
   }
 
