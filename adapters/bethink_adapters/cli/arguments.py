@@ -83,7 +83,9 @@ def filter_of(given: Namespace) -> dict[str, Any] | None:
             raise Failure("--where must be a JSON object", 2)
         parts.append(where)
     parts += [
-        {name: getattr(given, name)} for name in ("category", "author") if getattr(given, name)
+        {name: getattr(given, name)}
+        for name in ("category", "author")
+        if getattr(given, name) is not None
     ]
     parts += [{"tags": {"$contains": tag}} for tag in given.tag or ()]
     return {"$and": parts} if len(parts) > 1 else (parts[0] if parts else None)
@@ -128,14 +130,10 @@ def days_of(text: str) -> float:
 
 
 def moment_of(text: str | None) -> Any:
-    """Return *text* as a moment: ``#12`` is a journal entry, 2d an age, else a time or snapshot."""
+    """Return *text* as a moment: 2d is an age; the store knows every other moment."""
     import re
 
-    if text is None:
-        return None
-    if re.fullmatch(r"#\d+", text):
-        return int(text[1:])
-    return time_of(text) if re.fullmatch(_SPAN, text) else text
+    return time_of(text) if text is not None and re.fullmatch(_SPAN, text) else text
 
 
 def find_ids(context: Context, given: Iterable[str]) -> list[str]:

@@ -82,7 +82,10 @@ USUAL: Final[tuple[Tool, ...]] = (
             "k": {"type": "integer", "minimum": 1, "maximum": 50, "default": 8},
             "namespace": _NAMESPACE,
             "where": {"type": "object", "description": 'filter, such as {"category": "decision"}'},
-            "as_of": {**_TIME, "description": "answer as the memory stood then"},
+            "as_of": {
+                "type": "string",
+                "description": "answer as of then: ISO 8601 time, snapshot, or entry such as #12",
+            },
             "budget_tokens": {
                 "type": "integer",
                 "minimum": 100,

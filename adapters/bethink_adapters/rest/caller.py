@@ -49,22 +49,18 @@ Client = Annotated[Caller, Depends(_caller)]
 """The client of a request, as an argument of a route."""
 
 
-def moment(store: MemoryStore, text: str | None) -> str | int | float | None:
-    """Return a moment: ``#12`` is a journal entry, a number a time, else ISO text or snapshot.
+def moment(store: MemoryStore, given: str | float | None) -> int | None:
+    """Return the number of the journal entry of a moment; a number is a time, also as text.
 
-    Raise ``NotFoundError`` for a text that is no moment of the store.
+    Raise ``NotFoundError`` for what is no moment of the store.
     """
-    if text is None:
+    if given is None:
         return None
-    when: str | int | float = text
-    if text.startswith("#") and text[1:].isdecimal() and len(text) < 18:
-        when = int(text[1:])
-    else:
-        try:
-            when = float(text)
-        except ValueError:
-            when = text
+    try:
+        when: str | float = float(given)
+    except ValueError:
+        when = given
     try:
         return store.as_of(when).seq
     except ValidationError:
-        raise NotFoundError("moment", text) from None
+        raise NotFoundError("moment", str(given)) from None

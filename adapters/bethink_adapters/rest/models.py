@@ -21,6 +21,7 @@ from .types import (
     Moment,
     Namespace,
     Query,
+    Seconds,
     Tags,
     Text,
     Time,
@@ -87,7 +88,7 @@ class GetBody(Body):
     """The memories to read."""
 
     ids: Annotated[list[Id], Field(max_length=MAX_BATCH)]
-    as_of: Moment | None = None
+    as_of: Moment | Seconds | None = None
 
 
 class UpdateBody(Common):
@@ -121,7 +122,7 @@ class Searching(Scoped):
     min_similarity: Unit = 0.0
     min_share: Unit = 0.0
     trusted: Annotated[list[Label | None], Field(max_length=MAX_BATCH)] | None = None
-    as_of: Moment | None = None
+    as_of: Moment | Seconds | None = None
 
 
 class RecallBody(Searching):

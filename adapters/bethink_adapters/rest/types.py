@@ -61,8 +61,10 @@ Content = Annotated[
 ]
 Query = Annotated[str, StringConstraints(max_length=MAX_CONTENT, strict=True)]
 Unit = Annotated[float, Field(ge=0, le=1)]
+Seconds = Annotated[float, Field(ge=-MAX_TIME, le=MAX_TIME), StrictType()]
+"""A time, in Unix seconds."""
 Time = (
-    Annotated[float, Field(ge=-MAX_TIME, le=MAX_TIME), StrictType()]
+    Seconds
     | Annotated[
         str,
         AfterValidator(_iso),

@@ -1588,7 +1588,7 @@ export interface components {
             /** Ids */
             ids: string[];
             /** As Of */
-            as_of?: string | null;
+            as_of?: string | number | null;
         };
         /**
          * Health
@@ -2042,7 +2042,7 @@ export interface components {
             /** Trusted */
             trusted?: (string | null)[] | null;
             /** As Of */
-            as_of?: string | null;
+            as_of?: string | number | null;
             /**
              * Touch
              * @default false
@@ -2160,7 +2160,7 @@ export interface components {
             /** Trusted */
             trusted?: (string | null)[] | null;
             /** As Of */
-            as_of?: string | null;
+            as_of?: string | number | null;
             /**
              * Touch
              * @default false
@@ -2873,7 +2873,7 @@ export interface components {
             /** Trusted */
             trusted?: (string | null)[] | null;
             /** As Of */
-            as_of?: string | null;
+            as_of?: string | number | null;
         };
         /**
          * WhyNot

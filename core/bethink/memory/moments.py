@@ -71,6 +71,8 @@ class Moments:
             for snapshot in backend.journal_reader.snapshots():
                 if snapshot.name == name:
                     return Moment(snapshot.seq, snapshot.at)
+            if name[0] == "#" and name[1:].isdecimal():
+                return self._find(int(name[1:]))
             if fields.iso_seconds(name) is None:
                 raise NotFoundError("snapshot", name)
         elif isinstance(when, int) and not isinstance(when, bool):

@@ -29,6 +29,8 @@ def test_recall_takes_filters_and_moments(host: Host) -> None:
     host.store("The ferry leaves at ten", category="decision", key="ferry")
     assert not host.call("recall", query="ferry", where={"category": "other"})["memories"]
     assert not host.call("recall", query="ferry", as_of="2020-01-01")["memories"]
+    [first] = host.call("recall", query="ferry", as_of="#1")["memories"]
+    assert first["content"] == "The ferry leaves at nine"
     [hit] = host.call("recall", query="ferry", where={"category": "decision"})["memories"]
     assert hit["content"] == "The ferry leaves at ten"
 

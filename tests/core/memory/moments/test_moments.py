@@ -43,10 +43,12 @@ def test_a_moment_is_a_snapshot_an_entry_or_a_time(store: MemoryStore, clock: Cl
     assert snapshot == Snapshot("first", 1, 1000.0)
     clock.now = 2000.0
     store.store("two")
-    moments = ("first", snapshot, 1, entry, 1000.0, 1999.5, datetime.fromtimestamp(1500, UTC))
-    assert [contents(store.as_of(when).all()) for when in moments] == [["one"]] * 7
-    assert [store.as_of(when).at for when in moments[:5]] == [1000] * 5
-    assert [store.as_of(when).at for when in moments[5:]] == [1999.5, 1500]
+    entries = (1, "#1", entry)
+    times = (1000.0, 1999.5, datetime.fromtimestamp(1500, UTC))
+    moments = ("first", snapshot, *entries, *times)
+    assert [contents(store.as_of(when).all()) for when in moments] == [["one"]] * 8
+    assert [store.as_of(when).at for when in moments[:6]] == [1000] * 6
+    assert [store.as_of(when).at for when in moments[6:]] == [1999.5, 1500]
     assert contents([hit.memory for hit in store.recall("one", as_of=snapshot)]) == ["one"]
     assert [store.as_of(when).count() for when in (0, 999.0, 3, 2000.0, 9e9)] == [0, 0, 2, 2, 2]
 
@@ -107,7 +109,9 @@ def test_a_time_means_the_last_entry_made_by_then(store: MemoryStore, clock: Clo
         assert store.as_of(time).seq == last
 
 
-@pytest.mark.parametrize("when", [-1, 2, True, None, "", float("nan"), datetime(2026, 1, 1), b"x"])
+@pytest.mark.parametrize(
+    "when", [-1, 2, "#2", f"#{10**400}", True, None, "", float("nan"), datetime(2026, 1, 1), b"x"]
+)
 def test_what_is_no_moment_is_refused(store: MemoryStore, when: Any) -> None:
     store.store("one")
     with pytest.raises(ValidationError):
@@ -117,8 +121,15 @@ def test_what_is_no_moment_is_refused(store: MemoryStore, when: Any) -> None:
 def test_an_unknown_snapshot_is_not_found(store: MemoryStore) -> None:
     with MemoryStore() as other, pytest.raises(NotFoundError, match="snapshot 'elsewhere'"):
         store.as_of(other.snapshot("elsewhere"))
-    with pytest.raises(NotFoundError, match="snapshot 'none'"):
-        store.recall("x", as_of="none")
+    for name in ("none", "#", "#one", "# 1", "#-1"):
+        with pytest.raises(NotFoundError, match=f"snapshot '{name}'"):
+            store.recall("x", as_of=name)
+
+
+def test_a_snapshot_may_have_the_name_of_an_entry(store: MemoryStore) -> None:
+    store.store_many(["one", "two"])
+    store.snapshot("#1")
+    assert store.as_of("#1").count() == 2
 
 
 def test_snapshots_keep_their_names_and_order(store: MemoryStore, path: Path) -> None:
