@@ -7,8 +7,11 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Final
 
 from fastapi import APIRouter, Request
+from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 from starlette.responses import Response
+
+from bethink.adapting import unknown_name
 
 from .problems import MEDIA_TYPE, Problem
 from .settings import MAX_DEPTH
@@ -42,15 +45,15 @@ class _Request(Request):
 
 
 class Route(APIRoute):
-    """A route with bodies within limits, and with every parameter at most once."""
+    """A route with bodies within limits, and with no unknown or repeated parameter."""
 
     def get_route_handler(self) -> Callable[[Request], Awaitable[Response]]:  # type: ignore[override]
         """Return the handler of requests."""
         handle = super().get_route_handler()
-        once = {each.alias for each in self.dependant.query_params}
+        known = _parameters(self.dependant)
 
         async def handler(request: Request) -> Response:
-            _refuse_repetition(request, once)
+            _check_parameters(request, known)
             return await handle(_Request(request.scope, request.receive))
 
         return handler
@@ -81,10 +84,18 @@ def _depth_within(value: Any, limit: int) -> bool:
     return False
 
 
-def _refuse_repetition(request: Request, once: set[str]) -> None:
-    """Refuse an address that gives a parameter in *once* twice, for only the last would count."""
+def _parameters(dependant: Dependant) -> set[str]:
+    """Return the names of the parameters in the address, also of nested dependencies."""
+    nested = (_parameters(each) for each in dependant.dependencies)
+    return {each.alias for each in dependant.query_params}.union(*nested)
+
+
+def _check_parameters(request: Request, known: set[str]) -> None:
+    """Refuse an address with a parameter that is not *known*, or comes twice."""
     names = [name for name, _ in request.query_params.multi_items()]
-    for name in once.intersection(names):
+    for name in names:
+        if name not in known:
+            raise Problem(422, "validation", str(unknown_name("parameter", name, sorted(known))))
         if names.count(name) > 1:
             raise Problem(422, "validation", f"query.{name}: given more than once")
 

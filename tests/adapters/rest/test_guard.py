@@ -180,7 +180,18 @@ def test_wrong_bodies_are_told_as_problems(client: Client, content: bytes, kind:
 def test_parameter_given_twice_is_refused(client: Client) -> None:
     reply = client().get("/v1/count?as_of=%231&as_of=%232")
     assert (reply.status_code, reply.json()["detail"]) == (422, "query.as_of: given more than once")
-    assert client().get("/v1/count?unknown=1&unknown=2").status_code == 200
+
+
+@pytest.mark.parametrize("path", ["memories", "count", "context", "log", "stats", "export"])
+def test_unknown_parameter_is_refused(client: Client, path: str) -> None:
+    reply = client().get(f"/v1/{path}?namspace=users/ann")
+    assert reply.status_code == 422
+    assert reply.json()["detail"].startswith("unknown parameter 'namspace'")
+
+
+def test_parameters_of_a_page_are_known(client: Client) -> None:
+    reply = client().get("/v1/memories?namespace=users&subtree=true&order=oldest&limit=5&offset=1")
+    assert reply.status_code == 200
 
 
 def test_errors_of_the_store_have_statuses(client: Client, store: MemoryStore) -> None:

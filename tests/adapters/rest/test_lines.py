@@ -41,7 +41,7 @@ def test_other_lists_come_as_lines_with_the_same_arguments(
     for text in ("The port is 80", "The port is 90", "The port is 70"):
         store.store(text)
     http = client()
-    for query in ("", "?limit=1", "?namespace=none"):
+    for query in ("", "?namespace=none", *(["?limit=1"] if path != "/v1/tasks" else [])):
         assert read(http, f"{path}.jsonl{query}") == http.get(path + query).json()["items"]
     if path != "/v1/tasks":
         assert len(read(http, f"{path}.jsonl")) == 3
