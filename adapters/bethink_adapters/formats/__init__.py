@@ -1,6 +1,6 @@
 """Memories of foreign systems: a reader for each format, and an import for all formats."""
 
-from .base import DatedLink, Found, Item, Link, Memory, Moment, Report, Skipped
+from .base import DatedLink, Found, Incomplete, Item, Link, Memory, Moment, Report, Skipped
 from .chatgpt import read_chatgpt
 from .claude import read_claude
 from .importing import import_from
@@ -13,6 +13,7 @@ from .remembrane import read_remembrane
 __all__ = [
     "DatedLink",
     "Found",
+    "Incomplete",
     "Item",
     "Link",
     "Memory",

@@ -91,7 +91,18 @@ class Skipped:
         return f"{self.place}: {self.reason}"
 
 
-Found: TypeAlias = Item | Memory | Moment | Link | DatedLink | Skipped
+@dataclass(frozen=True, slots=True)
+class Incomplete:
+    """The *reason* why a part of the finding at *place*, such as a time, was not imported."""
+
+    place: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.reason}"
+
+
+Found: TypeAlias = Item | Memory | Moment | Link | DatedLink | Skipped | Incomplete
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +110,8 @@ class Report:
     """The numbers of memories ``imported`` and already ``known``, and the ``skipped`` findings.
 
     ``changed`` of the known memories took a later change of the source, and ``without_past`` of the
-    imported memories came without earlier versions, since the store was not empty.
+    imported memories came without earlier versions, since the store was not empty. ``incomplete``
+    are findings that came without an unreadable part.
     """
 
     imported: int
@@ -107,6 +119,7 @@ class Report:
     skipped: tuple[Skipped, ...]
     changed: int = 0
     without_past: int = 0
+    incomplete: tuple[Incomplete, ...] = ()
 
     def __str__(self) -> str:
         known = f"{self.known} known" + (f" ({self.changed} changed)" if self.changed else "")
@@ -114,7 +127,9 @@ class Report:
         if self.without_past:
             left_out.append(f"{self.without_past} without a past: the store was not empty")
         summary = f"{self.imported} imported, {known}, {len(self.skipped)} skipped"
-        return "\n".join([summary, *left_out])
+        if self.incomplete:
+            summary += f", {len(self.incomplete)} incomplete"
+        return "\n".join([summary, *left_out, *map(str, self.incomplete)])
 
 
 def read_each(
@@ -134,15 +149,15 @@ def read_each(
 
 def read_times(
     place: str, row: Mapping[str, Any], *names: str
-) -> tuple[dict[str, float | None], list[Skipped]]:
+) -> tuple[dict[str, float | None], list[Incomplete]]:
     """Return the times of a row, None for an unreadable time, and what could not be read."""
-    times, unread = dict[str, float | None](), list[Skipped]()
+    times, unread = dict[str, float | None](), list[Incomplete]()
     for name in names:
         try:
             times[name] = moment(row.get(name))
         except ValueError as error:
             times[name] = None
-            unread.append(Skipped(place, f"{name}: {error}"))
+            unread.append(Incomplete(place, f"{name}: {error}"))
     return times, unread
 
 

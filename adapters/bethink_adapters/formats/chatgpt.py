@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
-from .base import Found, Item, Skipped, digest, name_of, read_each, read_times
+from .base import Found, Incomplete, Item, Skipped, digest, name_of, read_each, read_times
 from .conversations import Documents, branch, newest_leaf
 from .jsons import values
 from .times import moment
@@ -124,7 +124,7 @@ def _context(message: Mapping[str, Any], user: str) -> dict[str, Any] | None:
 
 def _start(
     place: str, told: Mapping[str, Any], messages: Iterable[Mapping[str, Any]]
-) -> tuple[float | None, list[Skipped]]:
+) -> tuple[float | None, list[Incomplete]]:
     """Return the begin of a conversation, or the time of the first message, and what is unread."""
     times, unread = read_times(place, told, "create_time")
     if not unread:

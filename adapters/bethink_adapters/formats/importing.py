@@ -27,6 +27,7 @@ from .arrivals import DIFFERS, Arrivals, no_end
 from .base import (
     DatedLink,
     Found,
+    Incomplete,
     Item,
     Link,
     Memory,
@@ -86,6 +87,7 @@ class _Import:
         self._links: list[Link] = []
         self._arrivals = Arrivals(store, root)
         self._skipped: list[Skipped] = []
+        self._incomplete: list[Incomplete] = []
         self._refused: dict[str, list[str]] = {}  # with the ids of what each would supersede
         self._imported = 0
         self._known = 0
@@ -96,6 +98,8 @@ class _Import:
         for each in found:
             if isinstance(each, Skipped):
                 self._skipped.append(each)
+            elif isinstance(each, Incomplete):
+                self._incomplete.append(each)
             elif isinstance(each, Memory | Moment | DatedLink):
                 self._arrivals.take(each)
             elif isinstance(each, Link):
@@ -156,6 +160,7 @@ class _Import:
             (*self._skipped, *arrived.skipped),
             arrived.changed,
             arrived.without_past,
+            tuple(self._incomplete),
         )
 
     def _relate(self, link: Link) -> None:

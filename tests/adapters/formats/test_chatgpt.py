@@ -119,7 +119,8 @@ def test_bad_conversations_are_listed(tmp_path: Path, store: MemoryStore) -> Non
     path = written(tmp_path, *bad, talk(), talk(ROOT, QUESTION))
     report = import_from(store, read_chatgpt(path))
     assert contents(store) == ["Which pizza?"]
-    assert [each.place for each in report.skipped] == [f"item {n}" for n in range(1, 5)]
+    assert [each.place for each in report.skipped] == [f"item {n}" for n in range(1, 4)]
+    assert [each.place for each in report.incomplete] == ["item 4"]
 
 
 def test_a_conversation_with_a_bad_time_takes_the_times_of_its_messages(

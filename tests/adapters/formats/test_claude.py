@@ -88,10 +88,9 @@ def test_bad_conversations_and_messages_are_listed(tmp_path: Path, store: Memory
     path = written(tmp_path, *bad, talk("?", broken, message("u2", "Which?")))
     report = import_from(store, read_claude(path))
     assert contents(store) == ["When?", "Which?"]  # kept, though without a time
-    assert [each.place for each in report.skipped] == [
-        *["item 1", "item 2", "item 3"],
-        "item 4, message u1",
-    ]
+    assert [each.place for each in report.skipped] == ["item 1", "item 2", "item 3"]
+    assert [each.place for each in report.incomplete] == ["item 4, message u1"]
+    assert str(report).startswith("2 imported, 0 known, 3 skipped, 1 incomplete\nitem 1: ")
 
 
 def test_without_a_known_leaf_the_newest_one_is_it(tmp_path: Path, store: MemoryStore) -> None:

@@ -463,7 +463,8 @@ def test_an_unreadable_property_is_listed_and_the_rest_kept(
     (record,) = store.all()
     assert (record.content, record.author, record.thread) == ("Dentist at ten.", "Ann", "t")
     line = broken.partition("\n")[0]
-    assert [str(each) for each in report.skipped] == [f"a.md: property cannot be read: {line!r}"]
+    assert report.skipped == ()
+    assert [str(each) for each in report.incomplete] == [f"a.md: property cannot be read: {line!r}"]
 
 
 def test_of_a_note_with_many_unreadable_properties_the_text_is_kept(
@@ -472,7 +473,7 @@ def test_of_a_note_with_many_unreadable_properties_the_text_is_kept(
     vault.mkdir()
     (vault / "a.md").write_text("---\n" + "title: @home\n" * 500 + "---\nDentist at ten.")
     report = import_from(store, read_markdown(vault))
-    assert (contents(store), len(report.skipped)) == (["Dentist at ten."], 20)
+    assert (contents(store), len(report.incomplete)) == (["Dentist at ten."], 20)
 
 
 @pytest.mark.parametrize("text", ["---\nUnder a rule", "---\n\nBetween\n\n---\n\nrules", "---\n"])

@@ -13,7 +13,7 @@ from typing import Any, Final
 from bethink import StorageError
 from bethink.adapting import CHECKS, MAX_CONTENT, identifier
 
-from ..base import Found, Item, Skipped, name_of, own_namespace
+from ..base import Found, Incomplete, Item, Skipped, name_of, own_namespace
 from ..times import moment
 from .note import from_note
 from .properties import unreadable
@@ -79,7 +79,7 @@ def read_markdown(folder: str | os.PathLike[str]) -> Iterator[Found]:
             if unread and note.id is not None:
                 raise ValueError(unreadable(unread[0]))  # a part of a record is another record
             yield _item(note, properties, text)
-            yield from (Skipped(note.place, unreadable(line)) for line in unread)
+            yield from (Incomplete(note.place, unreadable(line)) for line in unread)
         except (OSError, ValueError) as error:
             yield Skipped(note.place, str(error))
 
