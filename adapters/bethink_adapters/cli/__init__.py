@@ -22,6 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     words = sys.argv[1:] if arguments is None else list(arguments)
     in_json = "--json" in words or "--jsonl" in words
+    _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a terminal may know few characters
             stream.reconfigure(errors="backslashreplace")
@@ -29,6 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         given = parse(words)
         context = Context(given.command, given)
+        _end_as_by_interrupt()
         return _show(context, context.command.run(context))
     except BrokenPipeError:  # the reader has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -53,6 +55,23 @@ def is_command(word: str) -> bool:
     from .parser import BY_NAME
 
     return word in BY_NAME or word.startswith("-")
+
+
+def _open_closed_streams() -> None:
+    """Give standard streams that the caller closed, as by ``>&-``, an empty end."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115
+
+
+def _end_as_by_interrupt() -> None:
+    """Let SIGTERM end the program as Ctrl-C does: the store is closed, and no count is lost."""
+    import signal
+    import threading
+
+    ends = signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    if ends and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 def _show(context: Context, reply: Reply) -> int:

@@ -21,13 +21,20 @@ _HOST_NAMES: Final = (
 )  # fmt: skip
 
 
+def _port(text: str) -> int:
+    """Return the number of a port."""
+    from argparse import ArgumentTypeError
+
+    if not (text.isdecimal() and int(text) <= 65_535):
+        raise ArgumentTypeError("a port is a number from 0 to 65535")
+    return int(text)
+
+
 def mcp(context: Context) -> Reply:
     """Serve a memory to agent hosts."""
     from ..mcp.__main__ import run
 
     given = context.given
-    if given.http is not None and not 0 <= given.http <= 65_535:
-        raise Failure("--http takes a port from 0 to 65535", 2)
     return Reply(
         code=run(
             context.location,
@@ -203,11 +210,11 @@ def _program(context: Context) -> Program:
 _MCP: Final = (
     argument("--tools", choices=("usual", "all"), default="usual", help="nine tools, or all"),
     argument("--read-only", action="store_true", help="offer no tool that writes"),
-    argument("--http", type=int, metavar="PORT", help="serve HTTP instead of stdio"),
+    argument("--http", type=_port, metavar="PORT", help="serve HTTP instead of stdio"),
     argument("--host", default="127.0.0.1", help="the address for --http (127.0.0.1)"),
 )
 _SERVE: Final = (
-    argument("--port", type=int, default=8420, help="0 takes any free port (8420)"),
+    argument("--port", type=_port, default=8420, help="0 takes any free port (8420)"),
     argument("--host", default="127.0.0.1", help="the address to listen on (127.0.0.1)"),
     argument("--read-only", action="store_true", help="let no request write"),
     argument("--open", action="store_true", help="open the web interface in the browser"),

@@ -17,6 +17,9 @@ _FORMATS: Final = (
     "bethink", "chatgpt", "claude", "markdown", "mcp", "mem0", "memory-layer", "remembrane",
 )  # fmt: skip
 
+_LEFT: Final = ("forgotten", "erased")
+"""States of memories that ``archive-to`` copies without more to forget here."""
+
 
 def export(context: Context) -> Reply:
     """Write memories to a file."""
@@ -71,16 +74,19 @@ def import_(context: Context) -> Reply:
         namespace=find_namespace(given.namespace, context.environment),
         progress=output.bar("read"),
     )
-    for each in report.skipped:
-        print(f"skipped: {each}", file=sys.stderr)
+    for what, findings in (("skipped", report.skipped), ("incomplete", report.incomplete)):
+        for each in findings:
+            print(f"{what}: {each}", file=sys.stderr)
     counts = {
         "imported": report.imported,
         "known": report.known,
         "changed": report.changed,
         "without_past": report.without_past,
         "skipped": len(report.skipped),
+        "incomplete": len(report.incomplete),
     }
-    return Reply(counts, output.pairs(counts))
+    in_vain = bool(report.skipped) and not report.imported + report.known
+    return Reply(counts, output.pairs(counts), int(in_vain))
 
 
 def merge(context: Context) -> Reply:
@@ -104,7 +110,8 @@ def archive_to(context: Context) -> Reply:
     target = to_location(given.target)
     if not given.namespace:
         raise Failure("give the namespace to move: --namespace NAME", 2)
-    count = context.store.count(namespace=context.scope)
+    states = context.store.stats(namespace=context.scope).states
+    count = sum(number for state, number in states.items() if state not in _LEFT)
     if given.dry_run:
         line = f"would move {count:,} memories of {given.namespace} to {target}"
         return Reply({"forgotten": count, "dry_run": True}, [line])

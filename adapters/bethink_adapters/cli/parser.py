@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 import os
-from argparse import SUPPRESS, Action, ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from argparse import (
+    SUPPRESS,
+    Action,
+    ArgumentParser,
+    ArgumentTypeError,
+    Namespace,
+    RawDescriptionHelpFormatter,
+)
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final, NoReturn
 
@@ -30,9 +37,28 @@ BY_NAME: Final[Mapping[str, Command]] = {
 }
 """Every command by name, and by synonym."""
 
+
+def _filled(text: str) -> str:
+    """Return *text*; refuse the empty text of a shell variable without a value."""
+    if not text:
+        raise ArgumentTypeError("the text is empty")
+    return text
+
+
 COMMON: Final = (
-    argument("--db", metavar="PATH", help="the memory file; else BETHINK_DB, else the project's"),
-    argument("-n", "--namespace", metavar="NAME", help="else BETHINK_NAMESPACE, else default"),
+    argument(
+        "--db",
+        type=_filled,
+        metavar="PATH",
+        help="the memory file; else BETHINK_DB, else the project's",
+    ),
+    argument(
+        "-n",
+        "--namespace",
+        type=_filled,
+        metavar="NAME",
+        help="else BETHINK_NAMESPACE, else default",
+    ),
     EVERYWHERE,
     argument("--json", dest="form", action="store_const", const="json", help="answer in JSON"),
     argument(
@@ -48,7 +74,11 @@ def parse(words: Sequence[str]) -> Namespace:
 
     Only commands whose names are among *words* are made.
     """
-    return make_parser({BY_NAME[word].name for word in words if word in BY_NAME}).parse_args(words)
+    names = {BY_NAME[word].name for word in words if word in BY_NAME}
+    given = make_parser(names).parse_args(words)
+    if given.namespace is not None and given.everywhere:
+        raise Failure("give -n NAMESPACE, or -a for all namespaces, not both", 2)
+    return given
 
 
 def make_parser(names: Collection[str] | None = None) -> ArgumentParser:

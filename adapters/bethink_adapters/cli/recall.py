@@ -155,13 +155,13 @@ def conflicts(context: Context) -> Reply:
 
 def stats(context: Context) -> Reply:
     """Show what the file holds."""
-    found = context.store.stats().to_dict()
+    found = context.store.stats(namespace=context.whole_scope).to_dict()
     return Reply(found, _stats_lines(found | {"created": f"on {len(found['created']):,} days"}))
 
 
 def namespaces(context: Context) -> Reply:
     """List namespaces with their numbers of memories."""
-    found = context.store.namespaces()
+    found = context.store.namespaces(context.whole_scope)
     rows = [(name, f"{count:,}") for name, count in sorted(found.items())]
     return Reply(found, output.table(rows, flexible=0, right=(1,)))
 

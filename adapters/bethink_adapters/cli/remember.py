@@ -48,10 +48,12 @@ def store(context: Context) -> Reply:
     shared = {"namespace": context.namespace, **fields_of(given)}
     options: dict[str, Any] = {"on_similar": given.on_similar}
     if given.jsonl is not None:
+        if any(each is not None for each in (given.text, given.file, given.supersedes)):
+            raise Failure("with --jsonl, give neither a text nor --file nor --supersedes", 2)
         items = list(_lines(given.jsonl))
         records = context.store.store_many(items, **options, **shared)
         return Reply([each.to_dict() for each in records], [f"stored {len(records)}"])
-    if given.supersedes:
+    if given.supersedes is not None:
         [shared["supersedes"]] = find_ids(context, [given.supersedes])
     record = context.store.store(context.text(given.text, given.file), **options, **shared)
     return Reply(record.to_dict(), [f"stored {record.id[-SHORT_ID:]}"])

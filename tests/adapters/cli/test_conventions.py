@@ -76,6 +76,58 @@ def test_many_memories_come_as_lines_of_json(run: Run, file: Path) -> None:
     assert run("recall", "fine", "--mode", "keyword", "--json").data == []
 
 
+@pytest.mark.parametrize("more", [["a text"], ["--file", "-"], ["--supersedes", "ef5a0645"]])
+def test_lines_of_json_come_alone(run: Run, file: Path, more: list[str]) -> None:
+    done = run("store", "--jsonl", "-", *more, text='"a line"\n')
+    assert (done.code, "with --jsonl" in done.err) == (2, True)
+    assert run("recall", "line", "--mode", "keyword", "--json").data == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["erase", "-n", "users", "-a", "--yes"],
+        ["-a", "archive-to", "old.db", "-n", "users", "--yes"],
+        ["erase", "-n", "", "--yes"],
+        ["--namespace=", "store", "x"],
+        ["--db", "", "erase", "-a", "--yes"],
+        ["serve", "--new-token", "-n", ""],
+        ["serve", "--port", "70000"],
+        ["serve", "--port", "-1"],
+        ["mcp", "--http", "65536"],
+    ],
+)
+def test_arguments_that_contradict_or_are_empty_change_nothing(
+    run: Run, file: Path, words: list[str]
+) -> None:
+    before = file.read_bytes()
+    assert run(*words).code == 2
+    assert file.read_bytes() == before
+
+
+def test_an_empty_filter_filters(run: Run, file: Path) -> None:
+    assert "would forget 0" in run("forget", "-n", "default", "--category", "", "--dry-run").out
+    assert run("store", "x", "--supersedes", "").code == 2
+
+
+def test_stats_and_namespaces_count_below_the_namespace(
+    run: Run, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("store", "Bob likes ham", "-n", "users/bob")
+    assert run("namespaces", "--json").data == {"default": 3, "users/ann": 1, "users/bob": 1}
+    assert run("namespaces", "-n", "users", "--json").data == {"users/ann": 1, "users/bob": 1}
+    assert run("stats", "-n", "users/ann", "--json").data["states"]["live"] == 1
+    monkeypatch.setenv("BETHINK_NAMESPACE", "users/bob")
+    assert run("stats", "--json").data["namespaces"] == {"users/bob": 1}
+    assert run("stats", "-a", "--json").data["states"]["live"] == 5
+
+
+def test_the_preview_of_an_archive_counts_what_is_moved(run: Run, file: Path) -> None:
+    words = ("archive-to", "old.db", "-n", "default", "--json")
+    looked = run(*words, "--dry-run").data["forgotten"]
+    assert run(*words, "--yes").data["forgotten"] == looked == 5
+
+
 def test_a_short_id_names_a_memory_unless_several_end_so(run: Run, file: Path) -> None:
     assert run("get", STANDUP[-8:], "--json").data["id"] == STANDUP
     done = run("get", STANDUP[:12])
@@ -174,6 +226,8 @@ def test_skipped_parts_of_an_import_are_named(run: Run, file: Path) -> None:
     assert done.code == 0
     assert "imported          2" in done.out
     assert done.err.startswith("skipped: line 2: ")
+    Path("riddles.jsonl").write_text(json.dumps(lines[1]), encoding="utf-8")
+    assert run("import", "riddles.jsonl", "--from", "mcp").code == 1
     again = run("import", "mcp.jsonl", "--from", "mcp", "--json").data
     assert (again["imported"], again["known"], again["skipped"]) == (0, 2, 1)
 
@@ -297,8 +351,7 @@ def test_times_are_iso_ages_spans_and_entries() -> None:
     assert time_of("2026-11-20T09:00Z") == 1_795_165_200.0
     assert time_of("1795165200") == 1_795_165_200.0
     assert time_of("+7d") - time_of("2d") == pytest.approx(9 * 86_400, abs=5)
-    assert moment_of("#12") == 12
-    assert moment_of("monday") == "monday"
+    assert (moment_of("#12"), moment_of("monday")) == ("#12", "monday")
     with pytest.raises(Failure, match="'later' is no time"):
         time_of("later")
 

@@ -108,7 +108,28 @@ def test_a_closed_pipe_ends_quietly(file: Path) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals and pipes of POSIX")
-def test_a_log_is_followed_until_an_interrupt(file: Path) -> None:
+@pytest.mark.parametrize(
+    ("words", "closed", "code"),
+    [("recall standup", ">&-", 0), ("store -", "<&-", 2), ("get --key none", "2>&-", 1)],
+)
+def test_closed_streams_are_empty(file: Path, words: str, closed: str, code: int) -> None:
+    line = f'exec "$0" -m bethink_adapters.cli {words} {closed}'
+    done = subprocess.run(
+        ["sh", "-c", line, sys.executable],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        env=environment(file),
+        check=False,
+    )
+    assert (done.returncode, "Traceback" in done.stderr) == (code, False)
+    with MemoryStore(file) as store:
+        assert store.verify().ok
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals and pipes of POSIX")
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_a_log_is_followed_until_a_signal(file: Path, sent: signal.Signals) -> None:
     following = subprocess.Popen(
         [*COMMAND, "log", "--follow", "--jsonl", "--limit", "1"],
         stdout=subprocess.PIPE,
@@ -121,7 +142,7 @@ def test_a_log_is_followed_until_an_interrupt(file: Path) -> None:
     with MemoryStore(file) as store:
         store.store("news of a second process")
     assert json.loads(following.stdout.readline())["changes"]["content"].startswith("news")
-    following.send_signal(signal.SIGINT)
+    following.send_signal(sent)
     out, err = following.communicate(timeout=30)
     assert (following.returncode, out, err) == (130, "", "")
 

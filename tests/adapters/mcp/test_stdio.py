@@ -1,6 +1,8 @@
 """The server as a process of its own: bytes in, bytes out."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -287,3 +289,28 @@ def test_a_process_answers_whatever_comes_in_and_ends_well(
     assert found.returncode == 0
     assert found.stderr == b""
     replies(found.stdout)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_server_without_a_loss(tmp_path: Path, sent: signal.Signals) -> None:
+    path = tmp_path / "memory.db"
+    with MemoryStore(path) as store:
+        id = store.store("Standup is at 10:00").id
+    server = subprocess.Popen(
+        [*SERVER, "--db", str(path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=environment(),
+    )
+    assert server.stdin is not None
+    assert server.stdout is not None
+    recall = {"name": "memory_recall", "arguments": {"query": "standup"}}
+    server.stdin.write(lines(request("tools/call", recall)))
+    server.stdin.flush()
+    assert json.loads(server.stdout.readline())["result"]
+    server.send_signal(sent)
+    server.communicate(timeout=60)
+    assert server.returncode == 0
+    with MemoryStore(path) as store:
+        assert store[id].access_count == 1

@@ -99,20 +99,26 @@ def test_killed_server_has_lost_nothing_acknowledged(tmp_path: Path) -> None:
         assert kept.verify().ok
 
 
-def test_stopped_server_ends_its_streams_and_leaves_well(tmp_path: Path) -> None:
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_stopped_server_ends_its_streams_and_leaves_well(
+    tmp_path: Path, sent: signal.Signals
+) -> None:
     with served(tmp_path) as server, server.client() as http:
         made = http.post("/v1/memories", json={"content": "kept"}).json()
+        http.post("/v1/recall", json={"query": "kept", "touch": True})
         with http.stream("GET", "/v1/events?since=0") as reply:
             stream = events(reply)
             next(stream)
-            server.process.send_signal(signal.SIGTERM)
+            server.process.send_signal(sent)
             assert list(stream) == []
         try:
             server.process.wait(20)
         except subprocess.TimeoutExpired:
             raise AssertionError("the server did not stop") from None
+        assert server.process.returncode == 0
+    assert not (tmp_path / "m.db-wal").exists()
     with MemoryStore(tmp_path / "m.db") as store:
-        assert store.get(made["id"]) is not None
+        assert store[made["id"]].access_count == 1
 
 
 def test_read_only_server_refuses_writes(tmp_path: Path) -> None:
