@@ -140,6 +140,8 @@ class PostgresBackend(SQLBackend):
         value = found[2] if found else ""
         if table == "snapshots":
             return f"a snapshot {value!r} exists already"
+        if not value:  # the row security hides the record
+            return "a record of another tenant has the id already; use another id"
         held = self.find([value]).get(value)
         return known_id(value, "live" if held is None else held.record.state)
 

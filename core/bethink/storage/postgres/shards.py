@@ -36,6 +36,7 @@ _LEFT: Final = "_left"
 _MOVING: Final = "moving_from"
 _MOVED: Final = "moved_to"
 _STEPS: Final = "namespace_steps"
+_COMPLETE: Final = "all_shards_were_made"
 _FIND_SECONDS: Final = 3
 _PAUSE_SECONDS: Final = 0.1
 _FEW_ROWS: Final = 1_000  # are copied while writers wait
@@ -76,6 +77,12 @@ def _parts(schema: str) -> tuple[str, str]:
     found = SHARD.fullmatch(schema.removesuffix(_LEFT))
     assert found is not None
     return found[2], found[3]
+
+
+def _note(connection: psycopg.Connection[Any], schema: str, name: str, value: str) -> None:
+    """Note a fact of a shard, unless noted."""
+    insert = f'INSERT INTO "{schema}".facts VALUES (%s, %s) ON CONFLICT DO NOTHING'
+    connection.execute(insert, (name, value))
 
 
 class ShardServers:
@@ -120,25 +127,21 @@ class ShardServers:
         return known_count, known_steps
 
     def _create(self, missing: list[int], count: int, steps: int, found: list[_Found]) -> None:
-        """Create the *missing* shards, as long as no shard has any memory."""
-        shards = f"the shards {', '.join(map(str, missing))} of {self._schema!r}"
-        for each in found:
-            with self._connected(each.server) as connection:
-                entries = f'SELECT EXISTS (SELECT FROM "{each.schema}".journal)'
-                if connection.execute(entries).fetchone() == (True,):
-                    raise StorageError(None, f"{shards} are on none of the servers")
+        """Create the *missing* shards, unless all were there at an earlier time."""
+        if any(_COMPLETE in each.facts for each in found):
+            shards = f"the shards {', '.join(map(str, missing))} of {self._schema!r}"
+            raise StorageError(None, f"{shards} are on none of the servers")
         names = sorted(self._servers)
+        places = {each.schema: each.server for each in found if each.counts}
         for number in missing:
-            schema = self.schema_of(number, count)
-            with (
-                self._connected(names[number % len(names)]) as connection,
-                connection.transaction(),
-            ):
+            schema, server = self.schema_of(number, count), names[number % len(names)]
+            places[schema] = server
+            with self._connected(server) as connection, connection.transaction():
                 create_tables(connection, schema, schema)
-                connection.execute(
-                    f'INSERT INTO "{schema}".facts VALUES (%s, %s) ON CONFLICT DO NOTHING',
-                    (_STEPS, str(steps)),
-                )
+                _note(connection, schema, _STEPS, str(steps))
+        for schema, server in places.items():
+            with self._connected(server) as connection:
+                _note(connection, schema, _COMPLETE, "1")
 
     def schema_of(self, number: int, count: int) -> str:
         """Return the schema of a shard."""
@@ -274,7 +277,7 @@ def _names(silent: Mapping[str, str]) -> str:
 
 def _facts(connection: psycopg.Connection[Any], schema: str) -> dict[str, str]:
     query = f'SELECT name, value FROM "{schema}".facts WHERE name = ANY(%s)'
-    return dict(connection.execute(query, ([_MOVING, _MOVED, _STEPS],)).fetchall())
+    return dict(connection.execute(query, ([_MOVING, _MOVED, _STEPS, _COMPLETE],)).fetchall())
 
 
 def _leave(connection: psycopg.Connection[Any], schema: str, target: str) -> None:

@@ -26,6 +26,7 @@ from bethink import (
 )
 from bethink.storage.postgres import shards as moving
 from bethink.storage.postgres.copying import Copy
+from bethink.storage.postgres.schema import create_tables
 
 from ...inside import engine_of
 from .server import shared_url
@@ -96,17 +97,40 @@ def test_many_processes_create_the_same_shards(servers: dict[str, str]) -> None:
     assert len(schemas(servers)) == 4
 
 
-def test_creation_goes_on_after_a_crash(servers: dict[str, str]) -> None:
-    opened(servers, count=3).close()
-    with psycopg.connect(servers["b"], autocommit=True) as connection:
-        connection.execute("DROP SCHEMA demo_01_of_3 CASCADE")
+def test_creation_goes_on_after_a_crash(
+    servers: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(connection: Any, schema: str, *more: Any) -> None:
+        if schema == "demo_01_of_3":
+            raise KeyboardInterrupt
+        create_tables(connection, schema, *more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("bethink.storage.postgres.shards.create_tables", fail)
+        with pytest.raises(KeyboardInterrupt):
+            opened(servers, count=3)
+    assert schemas(servers) == [("a", "demo_00_of_3")]
     with opened(servers) as shards:
         assert shards.places() == ["a", "b", "a"]
 
 
-def test_a_shard_that_is_missing_is_never_made_a_second_time(servers: dict[str, str]) -> None:
+def test_shards_of_a_server_left_out_are_not_made_a_second_time(servers: dict[str, str]) -> None:
+    with opened(servers, count=4) as shards:
+        shards.move(2, "b")
+    for one, missing in (("a", "1, 2, 3"), ("b", "0")):
+        with pytest.raises(StorageError, match=f"the shards {missing} of 'demo' are on none"):
+            opened({one: servers[one]})
+    with opened(servers) as shards:
+        assert shards.places() == ["a", "b", "b", "b"]
+
+
+@pytest.mark.parametrize("used", [False, True])
+def test_a_shard_that_is_missing_is_never_made_a_second_time(
+    servers: dict[str, str], used: bool
+) -> None:
     with opened(servers, count=2) as shards:
-        shards.store_for(ANN).store("tea", namespace=ANN)
+        if used:
+            shards.store_for(ANN).store("tea", namespace=ANN)
         place, lost = shards.places()[shards.number_of(ANN)], 1 - shards.number_of(ANN)
     with psycopg.connect(servers[other(place)], autocommit=True) as connection:
         connection.execute(f"DROP SCHEMA demo_0{lost}_of_2 CASCADE")

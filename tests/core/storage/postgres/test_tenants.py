@@ -437,3 +437,12 @@ def test_tenants_share_the_connections_of_a_pooler(location: str) -> None:
             assert {each.content for each in found} == {f"word {number}"}
     for store in stores:
         store.close()
+
+
+def test_an_id_of_another_tenant_is_refused_without_the_id(location: str) -> None:
+    with opened(location) as whole:
+        taken = whole.store("taken", namespace="users/2").id
+    with opened(at("one_tenant", location, "users/1")) as own:
+        with pytest.raises(ValidationError, match="another tenant has the id already; use another"):
+            own.store("mine", namespace="users/1", id=taken)
+        assert own.store("mine", namespace="users/1").id != taken
