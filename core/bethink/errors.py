@@ -148,11 +148,19 @@ class CompactedError(ValidationError):
 
 
 class SourceError(ValidationError):
-    """Refuse a change of a record of the source *found* by a handle for the source *own*."""
+    """Refuse a change of a record of the source *found* by a handle for the source *own*.
 
-    def __init__(self, id: str, found: str | None, own: str) -> None:
-        message = f"record {id!r} has the source {found!r}; a handle for {own!r} cannot change it"
-        super().__init__(message, id, found, own)
+    *id* None stands for a change of the whole store, or for a handle for the source *found*.
+    """
+
+    def __init__(self, id: str | None, found: str | None, own: str) -> None:
+        if id is not None:
+            what = f"record {id!r} has the source {found!r}; a handle for {own!r} cannot change it"
+        elif found is None:
+            what = f"a handle for {own!r} cannot change the records of all sources"
+        else:
+            what = f"a handle for {found!r} makes no handle for {own!r}"
+        super().__init__(what, id, found, own)
         self.id = id
         self.found = found
         self.own = own

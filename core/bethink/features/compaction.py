@@ -67,7 +67,7 @@ class CompactionVerbs(Memories):
         entries; an error there ends the work.
         """
         engine = self._engine
-        engine.check_open()
+        engine.check_whole()
         if (before is None) == (keep is None):
             raise ValidationError("give either before= or keep=")
         if keep is not None:

@@ -47,7 +47,7 @@ class ReembeddingVerbs(Memories):
         An error of the function ends the work, and the batches so far stay for the next call.
         """
         new = check_embedder(embedder)
-        self._engine.check_open()
+        self._engine.check_whole()
         if new.name == self.embedder.name:
             return 0
         with telling(progress) as tell:

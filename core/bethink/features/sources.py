@@ -35,7 +35,7 @@ class SourceVerbs(Memories):
         """
         own = fields.label("source", source)
         if self._engine.source not in (None, own):
-            raise SourceError("*", self._engine.source, own)
+            raise SourceError(None, self._engine.source, own)
         handle = object.__new__(type(self))
         vars(handle).update(vars(self))
         check = None if screen is None else fields.function("screen", screen)

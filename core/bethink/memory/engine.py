@@ -80,7 +80,7 @@ class Transaction:
         self, record: MemoryRecord, vectors: Mapping[str, Vector], changes: Mapping[str, Any]
     ) -> None:
         """Insert a new record."""
-        self._check_source(record)
+        self.check_source(record)
         if EMBEDDED in vectors:
             self._check_vectors()
         row = self.writer.insert(record, vectors)
@@ -95,7 +95,7 @@ class Transaction:
         """Insert new live records."""
         if self.source is not None:
             for record in records:
-                self._check_source(record)
+                self.check_source(record)
         self._check_vectors()
         rows = self.writer.insert_all(records, vectors, self.now)
         self.live.update((row.row, row) for row in rows)
@@ -118,8 +118,8 @@ class Transaction:
         A live record moves to a new row if an indexed field changes, if the record was not live
         before, or with *new_row*. Vectors that are not given are kept.
         """
-        self._check_source(before)
-        self._check_source(after)
+        self.check_source(before)
+        self.check_source(after)
         if EMBEDDED in vectors:
             self._check_vectors()
         if not _TEXT_FIELDS.isdisjoint(changes):
@@ -142,7 +142,7 @@ class Transaction:
     def retire(self, found: Sequence[Stored], state: State, action: str) -> None:
         """Give records, with their rows, a *state* that is not live."""
         for row, record in found:
-            self._check_source(record)
+            self.check_source(record)
             self._note_key(record)
             self._drop(row, record.namespace)
         self.writer.retire_all(found, state, self.now, action)
@@ -151,7 +151,7 @@ class Transaction:
         self, row: int, record: MemoryRecord, tombstone: MemoryRecord, changes: Mapping[str, Any]
     ) -> None:
         """Replace the *record* by a *tombstone*."""
-        self._check_source(record)
+        self.check_source(record)
         self.erased |= self.writer.erase(row, tombstone)
         self._drop(row, tombstone.namespace)
         self.writer.journal("erase", self.now, tombstone, row, row, changes)
@@ -169,7 +169,7 @@ class Transaction:
 
         The records do not change.
         """
-        self._check_source(source)
+        self.check_source(source)
         if not self.writer.link(source.id, kind, target, holds=holds):
             return False
         changes = {"kind": kind, "target": target, **({} if undoes is None else {"undoes": undoes})}
@@ -213,7 +213,7 @@ class Transaction:
         if record.key is not None:
             self.keys.add((record.namespace, record.key))
 
-    def _check_source(self, record: MemoryRecord) -> None:
+    def check_source(self, record: MemoryRecord) -> None:
         """Refuse a record of a foreign source."""
         if self.source is not None and record.source != self.source:
             raise SourceError(record.id, record.source, self.source)
@@ -411,6 +411,12 @@ class Engine:
         """Raise ``StoreClosedError`` once the store is closed."""
         if self.closed:
             raise StoreClosedError
+
+    def check_whole(self) -> None:
+        """Refuse a handle for one source, before a change of the records of all sources."""
+        self.check_open()
+        if self.source is not None:
+            raise SourceError(None, None, self.source)
 
     def before_fork(self) -> None:
         """Finish, release the file and hold the locks."""

@@ -11,6 +11,7 @@ import pytest
 from bethink import (
     AsyncMemoryStore,
     Files,
+    HashEmbedder,
     KeyedMemory,
     MemoryRecord,
     MemoryStore,
@@ -91,6 +92,32 @@ def test_a_handle_changes_its_own_records(store: MemoryStore) -> None:
     assert web.update(second.id, content="Open at nine.").source == "web"
     assert [record.id for record in store.all(state="superseded")] == [first.id]
     assert web.erase(second.id) == 1
+
+
+WHOLE: dict[str, Callable[[MemoryStore], object]] = {
+    "compact": lambda web: web.compact(keep=0),
+    "reembed": lambda web: web.reembed(HashEmbedder(16)),
+    "append": lambda web: Files(web).append("/plan", "EVIL\n"),
+    "append to the last record": lambda web: Files(web).append("/log", "EVIL\n"),
+    "write": lambda web: Files(web).write("/plan", "EVIL\n"),
+    "another handle": lambda web: web.for_source("user"),
+}
+
+
+@pytest.mark.parametrize("change", WHOLE.values(), ids=WHOLE)
+def test_a_handle_changes_neither_the_whole_store_nor_foreign_files(
+    store: MemoryStore, change: Callable[[MemoryStore], object]
+) -> None:
+    files = Files(store.for_source("user"))
+    files.write("/plan", "user\n")
+    files.append("/log", "line\n" * 900)
+    store.forget(store.store("gone", source="user").id)
+    store.snapshot("then")
+    head = store.log(limit=1)[0].seq
+    with pytest.raises(SourceError, match="'web'"):
+        change(store.for_source("web"))
+    assert store.log(limit=1)[0].seq == head
+    assert files.append("/log", "more\n") == 4500
 
 
 @pytest.mark.parametrize("on_similar", ["merge", "raise"])

@@ -25,10 +25,10 @@ from .chunks import (
     end_byte,
     find_first_chunk,
     find_gap,
+    find_last_chunk,
     path_of,
     records_by_key,
     start_byte,
-    text_length,
 )
 from .paths import above
 
@@ -127,9 +127,13 @@ class ChunkedTexts:
         drafts = [self._build_draft(path, each) for each in split_into_chunks(text) or [""]]
         vectors = self._engine.embed(drafts)
         with self._engine.writing(guarded=False) as transaction:
-            start = end = text_length(transaction, self._namespace, path)
-            if end is None:
+            last = find_last_chunk(transaction, self._namespace, path)
+            start = end = None if last is None else end_byte(last)
+            if last is None:
                 _check_free(transaction, self._namespace, path)
+            else:
+                transaction.check_source(last)
+                drafts = [replace(draft, expires_at=last.expires_at) for draft in drafts]
             for draft, vector in zip(drafts, vectors, strict=True):
                 added = len(chunk_text(draft).encode())
                 if end is None or added:
@@ -149,6 +153,7 @@ class ChunkedTexts:
         while True:  # until nobody else changes the text during the embedding
             known = self.read(path)
             before = {str(record.key): record for record in known}
+            expires_at = known[0].expires_at if known else None
             wanted, begin = dict[str, str](), 0
             for text in change([chunk_text(record) for record in known]):
                 wanted[chunk_key(path, begin) if begin else path] = text
@@ -158,7 +163,7 @@ class ChunkedTexts:
             drafts = [
                 replace(before[key], **_text_fields(text))
                 if key in before
-                else self._build_draft(key, text)
+                else replace(self._build_draft(key, text), expires_at=expires_at)
                 for key, text in wanted.items()
                 if key not in before or chunk_text(before[key]) != text
             ]
@@ -270,7 +275,7 @@ def _check_free(transaction: Transaction, namespace: str, path: str) -> None:
     """Refuse a new text at a path that is taken, or below a text."""
     _check_length(path)
     for name in [*above(path), path]:
-        if text_length(transaction, namespace, name) is not None:
+        if find_last_chunk(transaction, namespace, name) is not None:
             raise PathTakenError(name, "file")
     if _find_below(transaction, namespace, path):
         raise PathTakenError(path, "folder")

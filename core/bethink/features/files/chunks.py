@@ -20,6 +20,14 @@ from .paths import ROOT
 
 CHUNK_PREFIX: Final = "+"  # no path begins with "+"
 _CHUNK_KEY: Final = re.compile(r"\+(.*)//[0-9a-f]{12}", re.DOTALL)
+_AFTER_ROOT: Final = chr(ord(ROOT) + 1)
+IN_FILES: Final = {
+    "$or": [
+        {"key": {"$gte": ROOT, "$lt": _AFTER_ROOT}},
+        {"key": {"$gte": CHUNK_PREFIX + ROOT, "$lt": CHUNK_PREFIX + _AFTER_ROOT}},
+    ]
+}
+"""The filter of all chunks of all texts."""
 
 
 def chunk_key(path: str, begin: int) -> str:
@@ -80,13 +88,13 @@ def records_by_key(transaction: Transaction, namespace: str, path: str) -> dict[
     return {str(each.record.key): each for each in found}
 
 
-def text_length(transaction: Transaction, namespace: str, path: str) -> int | None:
-    """Return the length of a text in bytes, None without a text."""
+def find_last_chunk(transaction: Transaction, namespace: str, path: str) -> MemoryRecord | None:
+    """Return the last chunk of a text, None without a text."""
     found = find_first_chunk(transaction, namespace, path)
     last = _find_later_chunks(transaction, namespace, path, last=True)
     if last and not found:
         raise HoleError(path, 0)
-    return end_byte((last or found)[0][1]) if found else None
+    return (last or found)[0].record if found else None
 
 
 def find_gap(chunks: Sequence[MemoryRecord], start: int = 0) -> int | None:
@@ -106,11 +114,15 @@ def find_gap(chunks: Sequence[MemoryRecord], start: int = 0) -> int | None:
 
 
 def refuse_gaps(transaction: Transaction) -> None:
-    """Refuse a *transaction* that leaves a gap in a text; a text without any chunk has no gap."""
+    """Refuse a *transaction* that leaves a gap in a text, now or when a chunk expires.
+
+    A text without any chunk has no gap.
+    """
     texts = {(namespace, _path(key)) for namespace, key in transaction.keys}
     for namespace, path in sorted(text for text in texts if text[1].startswith(ROOT)):
-        chunks = records_by_key(transaction, namespace, path).values()
-        if find_gap([chunk for _, chunk in chunks]) is not None:
+        chunks = [chunk for _, chunk in records_by_key(transaction, namespace, path).values()]
+        ends = {chunk.expires_at for chunk in chunks}
+        if find_gap(chunks) is not None or len(ends) > 1:
             raise ValidationError(
                 f"it would leave a hole in the text at {path!r}: change it with Files, or take all "
                 "its records together"
