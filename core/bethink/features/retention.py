@@ -12,12 +12,17 @@ from ..model.filters import Compare, parse
 from ..model.namespaces import EVERYWHERE, Scope, check_scope
 from ..model.records import MemoryRecord, State
 from .duplicates import DuplicateVerbs
+from .files import IN_FILES
 
 if TYPE_CHECKING:
     from .duplicates import Consolidated
 
 _MAX_DAYS: Final = 1e6
 _SUPERSEDED: Final[tuple[State, ...]] = ("superseded",)
+_RECALLED: Final = {
+    "$not": {"$or": [{"content": "", "key": {"$exists": True}}, IN_FILES]},
+}
+"""The filter of the records that are read by recall, not by key."""
 
 
 class RetentionVerbs(DuplicateVerbs):
@@ -40,6 +45,8 @@ class RetentionVerbs(DuplicateVerbs):
         many days. *floor* in [0, 1] also forgets the live records with a lower activation:
         importance · e^(-*rate* · days without use), *rate* per day (the forgetting curve of
         Ebbinghaus 1885). Both need a *namespace*; without a namespace, records expire everywhere.
+        Both pass over values without a text and over the texts of ``Files``: programs read these
+        by key, and no recall counts the reading.
         """
         forgets_unused = retention is not None or floor is not None
         if forgets_unused and namespace is None:
@@ -48,13 +55,15 @@ class RetentionVerbs(DuplicateVerbs):
         least = None if floor is None else fields.number("floor", floor, 0.0, 1.0)
         decay = fields.number("rate", rate, 0.0, 1e9)
         scope = EVERYWHERE if namespace is None else check_scope(namespace)
-        with self._engine.writing(closing=forgets_unused, guarded=forgets_unused) as transaction:
+        with self._engine.writing(closing=forgets_unused, guarded=False) as transaction:
             writer, now = transaction.writer, transaction.now
             found = writer.select(scope, Compare(("expires_at",), "$lte", now))
             if days is not None:
-                found += writer.select(scope, parse(_unused_since(now - days * DAY)))
+                found += writer.select(
+                    scope, parse({"$and": [_unused_since(now - days * DAY), _RECALLED]})
+                )
             if least is not None:
-                present = writer.select(scope, None)
+                present = writer.select(scope, parse(_RECALLED))
                 found += [each for each in present if _activation(each.record, now, decay) < least]
             going = {each.row: each for each in found}
             retire(transaction, going.values(), "expire")

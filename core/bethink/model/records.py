@@ -126,10 +126,10 @@ class RecordField:
     ``check`` returns a value in the stored form, or raises ``ValidationError``. ``types`` are the
     types in the journal and, JSON aside, in the column. ``filtered`` is the kind of value that
     filters compare. A caller may set ``given`` fields. A change of an ``indexed`` field gives the
-    record a new row, of a ``keyed`` field changes what a key says, of an ``identity`` field ends a
-    likeness to a duplicate. A ``local`` field keeps the value when a later change comes from a
-    second store. ``merged`` says whether a record takes a missing value from a duplicate
-    ("filled"), or the higher value of both ("highest").
+    record a new row, of a ``keyed`` field changes what a key says, or until when, of an
+    ``identity`` field ends a likeness to a duplicate. A ``local`` field keeps the value when a
+    later change comes from a second store. ``merged`` says whether a record takes a missing value
+    from a duplicate ("filled"), or the higher value of both ("highest").
     """
 
     check: Callable[[str, Any], Any]
@@ -175,7 +175,7 @@ RECORD_FIELDS: Final[Mapping[str, RecordField]] = {
     "confidence": RecordField(checks.unit, _NUMBER, "number", merged="highest"),
     "source": RecordField(_text, str | None, "text", merged="filled"),
     "metadata": RecordField(checks.metadata, dict),
-    "expires_at": RecordField(_time, _NUMBER | None, "time"),
+    "expires_at": RecordField(_time, _NUMBER | None, "time", keyed=True),
     "superseded_by": RecordField(_label, str | None, "text", given=False, local=True),
     "last_accessed_at": RecordField(_time, _NUMBER | None, "time", given=False, local=True),
     "access_count": RecordField(

@@ -7,7 +7,15 @@ from typing import Any
 
 import pytest
 
-from bethink import EVERYWHERE, Files, MemoryStore, Subtree, ValidationError
+from bethink import (
+    EVERYWHERE,
+    Files,
+    KeyedMemory,
+    MemoryStore,
+    Subtree,
+    ValidationError,
+    VectorMemory,
+)
 
 from ..clock import Clock
 
@@ -85,15 +93,23 @@ def test_wrong_limits_are_refused_before_anything_is_forgotten(
     assert texts(store) == ["kept"]
 
 
-def test_a_file_never_loses_a_part(store: MemoryStore, clock: Clock) -> None:
-    files = Files(store, "notes")
-    files.create("log.txt", "first line\n" * 20_000)
+@pytest.mark.parametrize("limits", [{"retention": 5}, {"floor": 0.4}])
+def test_values_and_files_stay_beside_unused_memories(
+    store: MemoryStore, clock: Clock, limits: dict[str, float]
+) -> None:
+    store.store("a stale note")
+    store.store("a stale fact", key="office")
+    files, values, vectors = Files(store), KeyedMemory(store), VectorMemory(store, namespace="v")
+    files.append("log.txt", "first line\n" * 200)
+    files.write("/short.md", "one line\n")
+    values.remember("config", {"a": 1})
+    vectors.remember_vector("north", 1, [0.0, 1.0])
     clock.now += 10 * DAY
     files.append("log.txt", "last line\n")
-    whole = files.read("log.txt")
-    with pytest.raises(ValidationError):
-        store.expire(retention=5, namespace="notes")
-    assert files.read("log.txt") == whole
+    assert store.expire(namespace=EVERYWHERE, **limits) == 2
+    assert files.read("log.txt") == "first line\n" * 200 + "last line\n"
+    assert (values.recall("config"), vectors.recall("north")) == ({"a": 1}, 1)
+    assert store.count() == 0
 
 
 def test_rolling_up_merges_old_repetitions_and_forgets_old_versions(

@@ -60,14 +60,22 @@ def test_a_text_with_a_hole_is_not_read_as_another(files: Files) -> None:
     assert files.append("/log", "end\n") == 100 * size
 
 
-def test_a_text_whose_first_record_has_expired_is_not_lost(files: Files) -> None:
+def test_a_text_whose_first_record_was_erased_is_not_lost(files: Files) -> None:
     for _ in range(3):
         files.append("/log", LINE)
-    files.store.update(records(files)[0], expires_at=1.0)
-    files.store.expire()
+    files.store.erase(records(files)[0])
     with pytest.raises(HoleError):
         files.append("/log", "new\n")
     assert len(records(files)) == 2
+
+
+def test_a_text_that_grows_expires_as_a_whole(files: Files) -> None:
+    files.append("/log", LINE)
+    files.store.update(records(files)[0], expires_at=9e9)
+    files.append("/log", LINE)
+    files.write("/log", LINE * 300)
+    assert len(records(files)) > 2
+    assert {files.store[id].expires_at for id in records(files)} == {9e9}
 
 
 @pytest.mark.parametrize("chosen", [0, 1])
@@ -78,6 +86,7 @@ def test_a_text_whose_first_record_has_expired_is_not_lost(files: Files) -> None
         lambda store, id: store.archive(id),
         lambda store, id: store.update(id, content="brief"),
         lambda store, id: store.update(id, key="other"),
+        lambda store, id: store.update(id, expires_at=9e9),
         lambda store, id: store.update(id, namespace="other"),
         lambda store, id: store.resolve(store.store("true").id, id),
         lambda store, id: store.store("another", supersedes=id),
@@ -90,6 +99,7 @@ def test_a_text_whose_first_record_has_expired_is_not_lost(files: Files) -> None
         "archive",
         "content",
         "key",
+        "expiry",
         "namespace",
         "resolve",
         "supersede",
