@@ -63,14 +63,9 @@ class MemorySession:
         self.session_settings: SessionSettings | None = _settings(session_settings)
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
-        """Return the newest *limit* items, oldest first; None: as many as the settings say.
-
-        Where older items are left out, the first item is a user's, and the items may be fewer.
-        """
+        """Return the newest *limit* items, oldest first; None: as many as the settings say."""
         last = self.session_settings.limit if limit is None and self.session_settings else limit
-        last = None if last is None else max(last, 0)
-        items = await asyncio.to_thread(self.log.values, last and last + 1)
-        return items if last is None or len(items) <= last else _from_user(items[-last:])
+        return await asyncio.to_thread(self.log.values, None if last is None else max(last, 0))
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         """Add *items*, all or none."""
@@ -120,8 +115,9 @@ def recall_filter(
         from agents.run import ModelInputData
 
         given = list(data.model_data.input)
-        place, query = _last_question(cast("Sequence[Mapping[str, Any]]", given))
-        said = {"\n".join(_texts(item)).strip() for item in given}
+        told = [_transcript(item) for item in given]
+        place, query = _last_question(told)
+        said = {"\n".join(_texts(item)).strip() for items in told for item in items}
         scope = check_scope(namespace(data)) if callable(namespace) else None
         packed = await recalling.asafely(query, said, namespace=scope)
         if packed.text:
@@ -143,11 +139,24 @@ def _settings(given: SessionSettings | Mapping[str, Any] | None) -> SessionSetti
     return SessionSettings(**(given or {}))
 
 
-def _last_question(items: Sequence[Mapping[str, Any]]) -> tuple[int, str]:
-    """Return the index and the text of the last user message; 0 and "" without a user message."""
-    for place in reversed(range(len(items))):
-        if items[place].get("role") == "user":
-            return place, "\n".join(_texts(items[place]))
+def _transcript(item: TResponseInputItem) -> list[TResponseInputItem]:
+    """Return the items that a handoff folded into *item*; without a fold, *item* alone."""
+    from agents.handoffs import HandoffInputData, nest_handoff_history
+
+    if item.get("role") != "assistant":
+        return [item]
+    unfolded: list[TResponseInputItem] = []
+    folded = HandoffInputData(input_history=(item,), pre_handoff_items=(), new_items=())
+    nest_handoff_history(folded, history_mapper=lambda items: unfolded.extend(items) or items)
+    return unfolded
+
+
+def _last_question(told: Sequence[Sequence[TResponseInputItem]]) -> tuple[int, str]:
+    """Return the place and the text of the last user message; 0 and "" without a user message."""
+    for place in reversed(range(len(told))):
+        for item in reversed(told[place]):
+            if item.get("role") == "user":
+                return place, "\n".join(_texts(item))
     return 0, ""
 
 
@@ -164,12 +173,6 @@ def _record(item: Mapping[str, Any]) -> dict[str, Any]:
 
 def _item(record: MemoryRecord) -> TResponseInputItem:
     return cast("TResponseInputItem", record.value)
-
-
-def _from_user(items: list[TResponseInputItem]) -> list[TResponseInputItem]:
-    """Return *items* from the first message of a user on."""
-    asked = (n for n, item in enumerate(items) if item.get("role") == "user")
-    return items[next(asked, len(items)) :]
 
 
 def _is_speech(item: Mapping[str, Any]) -> bool:

@@ -33,9 +33,6 @@ DELIBERATE = {
     )
 } | {
     "test_sqlite_session_closed_rejects_empty_add_items": "expects SQLiteSession's own message",
-    "test_session_limit_drops_unmatched_history_function_call_output": (
-        "expects a window that begins inside a turn, which the SDK then mends"
-    ),
 }
 
 
