@@ -145,10 +145,9 @@ def _transcript(item: TResponseInputItem) -> list[TResponseInputItem]:
 
     if item.get("role") != "assistant":
         return [item]
-    unfolded: list[TResponseInputItem] = []
     folded = HandoffInputData(input_history=(item,), pre_handoff_items=(), new_items=())
-    nest_handoff_history(folded, history_mapper=lambda items: unfolded.extend(items) or items)
-    return unfolded
+    unfolded = nest_handoff_history(folded, history_mapper=list)
+    return cast("list[TResponseInputItem]", list(unfolded.input_history))
 
 
 def _last_question(told: Sequence[Sequence[TResponseInputItem]]) -> tuple[int, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from pydantic_ai import (
     DeferredToolResults,
     ModelRetry,
     ToolReturn,
+    capture_run_messages,
     messages,
 )
 from pydantic_ai.capabilities import AbstractCapability
@@ -229,7 +231,7 @@ def test_what_is_spoken_is_asked_said_and_remembered_like_text(store: MemoryStor
     assert "Ann likes pizza Margherita." in block
     assert "I like pizza." not in block
     told = [(each.author, each.content) for each in store.all(namespace="said")]
-    assert told == [("assistant", "Margherita!")]
+    assert told == [("user", "Which pizza?"), ("assistant", "Margherita!")]
 
 
 def test_the_namespace_may_come_from_the_run(store: MemoryStore) -> None:
@@ -424,6 +426,95 @@ def test_a_turn_said_again_in_a_conversation_is_remembered_again(store: MemorySt
     for text in said:
         asyncio.run(agent.run(text, conversation_id="c"))
     assert [each.content for each in store.all() if each.author == "user"] == said
+
+
+def asked(*contents: Any) -> list[ModelMessage]:
+    return [messages.ModelRequest(parts=[UserPromptPart(content)]) for content in contents]
+
+
+def remembered(store: MemoryStore) -> list[tuple[str | None, str]]:
+    return [(record.author, record.content) for record in store.all()]
+
+
+PICTURE = BinaryContent(b"\x89PNG", media_type="image/png")
+
+
+@pytest.mark.parametrize(
+    ("end", "said"),
+    [
+        (asked("In Rome."), ["In Rome."]),
+        (asked(["In Rome.", PICTURE]), ["In Rome."]),
+        (asked(["In Rome.", "\udc80 And in Oslo."]), ["In Rome.\n\ufffd And in Oslo."]),
+        (asked("In Oslo.", "No, in Rome."), ["In Oslo.", "No, in Rome."]),
+        (asked([PICTURE]), []),
+    ],
+)
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_prompt_at_the_end_of_a_history_is_remembered_once(
+    store: MemoryStore, end: list[ModelMessage], said: list[str], fails: bool
+) -> None:
+    def fail(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        raise ConnectionError
+
+    recall = in_default(store, remember="default")
+    history = [*asked("Where do I live?"), ModelResponse(parts=[TextPart("Where?")]), *end]
+    if fails:
+        with pytest.raises(ConnectionError):
+            asyncio.run(
+                Agent(FunctionModel(fail), capabilities=[recall]).run(
+                    message_history=history, conversation_id="c"
+                )
+            )
+        assert [text for _, text in remembered(store)] == said
+    agent = Agent(Scripted("Noted.").model, capabilities=[recall])
+    for _ in range(2):
+        again = ModelMessagesTypeAdapter.dump_python(history, mode="json")
+        asyncio.run(
+            agent.run(
+                message_history=ModelMessagesTypeAdapter.validate_python(again),
+                conversation_id="c",
+            )
+        )
+    told = remembered(store)
+    assert [text for author, text in told if author == "user"] == said
+    assert [text for author, text in told if author == "assistant"] == ["Noted."] * 2
+
+
+def test_a_history_that_grows_adds_its_end(store: MemoryStore) -> None:
+    agent = Agent(Scripted("Noted.").model, capabilities=[in_default(store, remember="default")])
+    history: list[ModelMessage] = []
+    for _ in range(2):
+        history = asyncio.run(agent.run(message_history=history + asked("Hello."))).all_messages()
+    assert remembered(store) == [("user", "Hello."), ("assistant", "Noted.")] * 2
+
+
+def test_a_failed_run_that_goes_on_remembers_the_prompt_once(store: MemoryStore) -> None:
+    def fail(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        raise ConnectionError
+
+    recall = in_default(store, remember="default")
+    with capture_run_messages() as seen, pytest.raises(ConnectionError):
+        asyncio.run(Agent(FunctionModel(fail), capabilities=[recall]).run("I live in Rome."))
+    agent = Agent(Scripted("Noted.").model, capabilities=[recall])
+    asyncio.run(agent.run(message_history=list(seen)))
+    assert remembered(store) == [("user", "I live in Rome."), ("assistant", "Noted.")]
+
+
+def test_what_a_browser_sends_is_remembered_once(store: MemoryStore) -> None:
+    from pydantic_ai.ui.vercel_ai import VercelAIAdapter
+
+    agent = Agent(Scripted("Noted.").model, capabilities=[in_default(store, remember="default")])
+    said = {"id": "1", "role": "user", "parts": [{"type": "text", "text": "I live in Rome."}]}
+    sent = {"trigger": "submit-message", "id": "chat", "messages": [said]}
+
+    async def answer() -> None:
+        body = json.dumps(sent).encode()
+        adapter: Any = VercelAIAdapter(agent, VercelAIAdapter.build_run_input(body))
+        assert [event async for event in adapter.run_stream()]
+
+    for _ in range(2):
+        asyncio.run(answer())
+    assert [text for author, text in remembered(store) if author == "user"] == ["I live in Rome."]
 
 
 def test_a_refused_answer_is_not_remembered(store: MemoryStore) -> None:

@@ -118,6 +118,23 @@ def test_messages_come_back_as_they_went_in(store: MemoryStore) -> None:
     ]
 
 
+@pytest.mark.parametrize("text", ["\udc80", "In Rome \ud83d.", "\udfffOslo"])
+def test_a_lone_surrogate_comes_back(store: MemoryStore, text: str) -> None:
+    messages: list[ModelMessage] = [
+        asked(text),
+        ModelResponse(parts=[ToolCallPart("find", {"path": text}, tool_call_id="1")]),
+        ModelRequest(parts=[ToolReturnPart("find", {"found": [text]}, tool_call_id="1")]),
+        ModelResponse(parts=[TextPart(text)]),
+    ]
+    kept = MemoryConversations(store)
+    now(kept.save(Conversation(conversation_id="c", messages=list(messages)), scope="ann"))
+    loaded = now(kept.load("c"))
+    assert loaded is not None
+    assert loaded.messages == messages
+    shown = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    assert contents(store) == [shown, shown]
+
+
 def test_what_a_run_waits_for_and_used_is_kept(store: MemoryStore) -> None:
     model = FunctionModel(lambda messages, info: ModelResponse(parts=[ToolCallPart("buy", {})]))
     agent: Agent[None, Any] = Agent(model, output_type=[str, DeferredToolRequests])

@@ -8,7 +8,6 @@ head in the meantime, the save raises ``ConversationConflict``.
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
@@ -177,7 +176,7 @@ class MemoryConversations(_Base):
         thread = storable(record.conversation_id, MAX_LABEL)
         for entry in entries:
             said = list(spoken_texts([entry.message]))
-            (message,) = json.loads(ModelMessagesTypeAdapter.dump_json([entry.message]))
+            (message,) = ModelMessagesTypeAdapter.dump_python([entry.message], mode="json")
             yield {
                 "id": self._id(entry.id),
                 "namespace": self.namespace_of(record.scope),
@@ -207,12 +206,10 @@ class MemoryConversations(_Base):
         from pydantic_ai.messages import ModelMessagesTypeAdapter
 
         values = [message.value for message in islice(self._messages(head_id), limit)][::-1]
-        history = json.dumps([value["message"] for value in values])
+        history = ModelMessagesTypeAdapter.validate_python([value["message"] for value in values])
         return [
             ConversationEntry(id=value["id"], parent_id=value["parent_id"], message=message)
-            for value, message in zip(
-                values, ModelMessagesTypeAdapter.validate_json(history), strict=True
-            )
+            for value, message in zip(values, history, strict=True)
         ]
 
     def _unshared_ids(self, head: MemoryRecord) -> list[str]:

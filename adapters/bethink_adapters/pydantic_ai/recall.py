@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import copy
+import json
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from hashlib import sha256
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias, cast
 
 from bethink.adapting import (
     Packed,
     Scope,
+    Turn,
     add_turns,
     check_namespace,
     check_scope,
@@ -52,6 +56,8 @@ class MemoryRecall(_Base):
     the tokens (default: an estimate). *min_share* is that of ``recall``. Texts in the conversation
     are not shown again, and no history holds the memories. *remember* is a namespace for the words
     of users and the model after each run; after a failed run, only the user's words are stored.
+    A run without a prompt answers the end of its history: the user's words there are stored, once
+    in a conversation, unless an earlier run has seen the words.
     Both namespaces may be functions of the ``RunContext``; a run without a namespace to recall from
     raises ``ValidationError``, and so do bad settings. A failing store is logged, and the run goes
     on.
@@ -85,6 +91,7 @@ class MemoryRecall(_Base):
             self.store, usual, k, min_score, budget_tokens, count_tokens, min_share
         )
         self._known: dict[str, Packed] = {}
+        self._asked: list[Turn] = []
 
     async def for_run(self, ctx: RunContext[Any]) -> Self:
         """Return a copy for a single run; the copy recalls once for each question."""
@@ -124,20 +131,21 @@ class MemoryRecall(_Base):
         """Remember the user's words of a run that fails, is cancelled or is broken off."""
         from pydantic_ai.messages import ModelRequest, UserPromptPart
 
+        self._asked = _unanswered(ctx.messages) if ctx.prompt is None else []
         try:
             return await handler()
         except BaseException:
-            if ctx.prompt is not None:
-                await self._add(ctx, [ModelRequest(parts=[UserPromptPart(ctx.prompt)])])
+            given = [] if ctx.prompt is None else [ModelRequest(parts=[UserPromptPart(ctx.prompt)])]
+            await self._add(ctx, given)
             raise
 
     async def _add(self, ctx: RunContext[Any], messages: Sequence[ModelMessage]) -> None:
-        """Remember the words of *messages*; a failing store is logged."""
+        """Remember the words asked, and those of *messages*; a failing store is logged."""
         if self.remember is None:
             return
         place = self.remember(ctx) if callable(self.remember) else self.remember
         new = [drop_tool_prompts(message, ctx.prompt) for message in drop_refused(messages)]
-        turns = [
+        turns = self._asked + [
             turn(text, author, f"{ctx.run_id} {number}")
             for number, (author, text) in enumerate(spoken_texts(new))
         ]
@@ -146,6 +154,21 @@ class MemoryRecall(_Base):
             await finish_in_thread(add_turns, self.store, turns, namespace=place, thread=thread)
         except Exception:
             _logger.exception("the words of a run could not be remembered; the run goes on")
+
+
+def _unanswered(history: Sequence[ModelMessage]) -> list[Turn]:
+    """Return the user's words at the end of *history*, if no run has seen the words.
+
+    An id is a hash of all words up to there: the same history again has the same ids.
+    """
+    messages = [drop_tool_prompts(message, None) for message in history]
+    new = takewhile(lambda each: each.kind == "request" and not each.run_id, reversed(messages))
+    count = len(list(spoken_texts(new)))
+    said = list(spoken_texts(messages))
+    return [
+        turn(text, author, sha256(json.dumps(said[: place + 1]).encode()).hexdigest())
+        for place, (author, text) in list(enumerate(said))[len(said) - count :]
+    ]
 
 
 def _question(messages: list[ModelMessage]) -> tuple[int, str]:
