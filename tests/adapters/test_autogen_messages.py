@@ -115,16 +115,6 @@ def test_a_type_in_the_metadata_is_not_that_of_the_content(store: MemoryStore) -
     assert (found.content, found.mime_type) == ("The kiln is electric.", "text/plain")
 
 
-def test_bytes_of_plain_text_come_back_like_other_bytes(store: MemoryStore) -> None:
-    memory, about = AgentMemory(store, namespace="default"), {"description": "the log of the kiln"}
-    for kind in (MemoryMimeType.TEXT, MemoryMimeType.BINARY):
-        asyncio.run(memory.add(MemoryContent(content=b"hot", mime_type=kind, metadata=about)))
-    found = asyncio.run(memory.query("kiln")).results
-    assert {each.mime_type for each in found} == {"text/plain", "application/octet-stream"}
-    for each in found:
-        assert (each.content, (each.metadata or {})["encoding"]) == ("aG90", "base64")
-
-
 def test_any_text_is_a_question(store: MemoryStore) -> None:
     memory = AgentMemory(store, namespace="default")
     asyncio.run(memory.add(content("The kiln is electric.")))

@@ -6,19 +6,23 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from bethink import RecallResult, ValidationError
-from bethink.adapting import Turn
+from bethink import MemoryRecord, RecallResult, ValidationError
+from bethink.adapting import MAX_CONTENT, MAX_LABEL, Turn
 
-from ..shared.texts import aware
+from ..shared.texts import aware, storable
 from ..shared.turns import thread_name, turn
 from .messages import texts
 
 if TYPE_CHECKING:
+    from autogen_core import Image
     from autogen_core.memory import MemoryContent
+
+    ContentType = str | bytes | dict[str, Any] | Image
 
 _JSON = "application/json"
 _TEXT = "text/plain"
@@ -38,31 +42,20 @@ _RECORD_FIELDS: dict[str, type | tuple[type, ...]] = {
 def to_item(content: MemoryContent) -> dict[str, Any]:
     """Return *content* as arguments of ``MemoryStore.store``.
 
-    An image or bytes are stored as base64 text, with the metadata's "description" as content. Any
-    other object raises ``TypeError``; JSON that is no dict, and an image without a description,
-    raise ``ValidationError``.
+    Text is cut and freed of lone surrogates where a record asks for it; the value then holds the
+    text unchanged. An image or bytes are a value in base64, with the metadata's "description" as
+    text. Any other object raises ``TypeError``; JSON that is no dict, and an image without a
+    description, raise ``ValidationError``.
     """
     if not hasattr(content, "mime_type"):
         raise TypeError(f"a MemoryContent is needed, not {type(content).__name__}")
     mime = content.mime_type if isinstance(content.mime_type, str) else content.mime_type.value
-    data, metadata = content.content, dict(content.metadata or {})
-    value: dict[str, Any] | str | None = None
-    if isinstance(data, dict):
-        mime, value = _JSON, data
-        text = json.dumps(data, ensure_ascii=False)
+    metadata = dict(content.metadata or {})
+    if isinstance(content.content, dict):
+        mime = _JSON
     elif mime == _JSON:
         raise ValidationError("JSON content must be a dict")
-    elif isinstance(data, str):
-        text = data
-    else:
-        text = metadata.get("description", "")
-        if not text:
-            raise ValidationError(
-                "Unsupported content type: an image or bytes need a metadata['description'] "
-                "to be found by"
-            )
-        mime = mime if isinstance(data, bytes) else "image/png"
-        value = base64.b64encode(data).decode() if isinstance(data, bytes) else data.to_base64()
+    text, value = _text_and_value(content.content, metadata)
     if mime != _TEXT or value is not None or "mime_type" in metadata:
         metadata["mime_type"] = mime
     fields = {
@@ -70,10 +63,31 @@ def to_item(content: MemoryContent) -> dict[str, Any]:
         for name, kind in _RECORD_FIELDS.items()
         if _has(metadata, name, kind)
     }
-    if isinstance(fields.get("occurred_at"), datetime):
-        fields["occurred_at"] = aware(fields["occurred_at"])
+    for name, found in fields.items():
+        if isinstance(found, str):
+            fields[name] = storable(found, MAX_LABEL)
+        elif isinstance(found, datetime):
+            fields[name] = aware(found)
     key = f"content:{_digest(mime, text, value, *fields.values())}"
     return {"content": text, "value": value, "metadata": metadata, "key": key, **fields}
+
+
+def _text_and_value(data: ContentType, metadata: Mapping[str, Any]) -> tuple[str, Any]:
+    """Return the text that recalls find, and what else gives back *data*; None for text alone."""
+    if isinstance(data, str):
+        text = storable(data, MAX_CONTENT)
+        return text, None if text == data else {"text": data}
+    if isinstance(data, dict):
+        return storable(json.dumps(data, ensure_ascii=False), MAX_CONTENT), data
+    about = metadata.get("description", "")
+    if not isinstance(about, str) or not about.strip():
+        raise ValidationError(
+            "Unsupported content type: an image or bytes need a metadata['description'] "
+            "to be found by"
+        )
+    if isinstance(data, bytes):
+        return storable(about, MAX_CONTENT), base64.b64encode(data).decode()
+    return storable(about, MAX_CONTENT), {"image": data.to_base64()}
 
 
 def _has(metadata: dict[str, Any], name: str, kind: type | tuple[type, ...]) -> bool:
@@ -81,7 +95,7 @@ def _has(metadata: dict[str, Any], name: str, kind: type | tuple[type, ...]) -> 
 
 
 def to_content(hit: RecallResult) -> MemoryContent:
-    """Return a recalled memory as a ``MemoryContent`` of text, a dict, or base64 text."""
+    """Return a recalled memory as a ``MemoryContent`` with what was added."""
     from autogen_core.memory import MemoryContent
 
     memory, why = hit.memory, hit.explain()
@@ -96,13 +110,49 @@ def to_content(hit: RecallResult) -> MemoryContent:
     }
     metadata = fields | metadata
     mime = metadata.pop("mime_type", _TEXT)
-    content: str | dict[str, Any] = memory.content
-    if mime == _JSON and isinstance(memory.value, dict):
-        content = memory.value
-    elif "mime_type" in memory.metadata and isinstance(memory.value, str):
-        content = memory.value
+    data = _data(memory) if "mime_type" in memory.metadata else memory.content
+    return MemoryContent(content=data, mime_type=mime, metadata=metadata)
+
+
+def to_event(hit: RecallResult) -> MemoryContent:
+    """Return the same as ``to_content``, in a form that a team can write as JSON.
+
+    Bytes are base64 text, as "encoding" in the metadata says; lone surrogates are replaced.
+    """
+    content = to_content(hit)
+    metadata = content.metadata or {}
+    if isinstance(content.content, bytes):
+        content.content = hit.memory.value
         metadata["encoding"] = "base64"
-    return MemoryContent(content=content, mime_type=mime, metadata=metadata)
+    elif isinstance(content.content, str):
+        content.content = hit.memory.content
+    elif isinstance(content.content, dict):
+        content.content = _writable(content.content)
+    content.metadata = _writable(metadata)
+    return content
+
+
+def _data(memory: MemoryRecord) -> ContentType:
+    """Return what was added as *memory*."""
+    from autogen_core import Image
+
+    match memory.value:
+        case dict() if memory.metadata["mime_type"] == _JSON:
+            return memory.value
+        case {"text": str(text)}:
+            return text
+        case {"image": str(written)}:
+            return Image.from_base64(written)
+        case str(written):
+            with suppress(ValueError):
+                return base64.b64decode(written, validate=True)
+    return memory.content
+
+
+def _writable(value: dict[str, Any]) -> dict[str, Any]:
+    written = json.dumps(value, ensure_ascii=False)
+    found: dict[str, Any] = json.loads(storable(written, len(written)))
+    return found
 
 
 def to_turns(

@@ -19,7 +19,7 @@ from bethink.adapting import Turn, add_turns, covers, explaining, finish_in_thre
 from ..shared.opening import StoreOrPath
 from ..shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K
 from ..shared.texts import askable
-from .contents import to_content, to_item, to_turns
+from .contents import to_content, to_event, to_item, to_turns
 from .messages import ContextView, all_texts, recall_queries
 from .settings import Settings
 
@@ -82,7 +82,10 @@ class AgentMemory(Settings, _Memory):
         self._runs: deque[tuple[Any, str]] = deque(maxlen=_MAX_KNOWN_RUNS)
 
     async def update_context(self, model_context: ChatCompletionContext) -> UpdateContextResult:
-        """Show the model a block of memories; a failing store is logged, and shows no block."""
+        """Show the model a block of memories; a failing store is logged, and shows no block.
+
+        The results are as from ``query``, except for bytes: see ``to_event``.
+        """
         from autogen_core.memory import MemoryQueryResult, UpdateContextResult
 
         results: list[MemoryContent] = []
@@ -92,7 +95,7 @@ class AgentMemory(Settings, _Memory):
             shown = await view.get_stored()
             block = self._recalling().block
             packed = await asyncio.to_thread(block, recall_queries(shown), all_texts(shown))
-            results = [to_content(hit) for hit in packed.results]
+            results = [to_event(hit) for hit in packed.results]
             if packed.text:
                 view.blocks[self._slot] = self._block_message(packed.text)
         except Exception:
@@ -125,13 +128,16 @@ class AgentMemory(Settings, _Memory):
     async def add(
         self, content: MemoryContent, cancellation_token: CancellationToken | None = None
     ) -> None:
-        """Remember *content*, as the newest memory.
+        """Remember *content*, as the newest memory; a blank text is passed over.
 
         Content equal to the newest memory only takes the new metadata; content equal to an older
         memory becomes the newest memory. Recalls find an image or bytes by the "description" in the
-        metadata; without a description, ``ValidationError`` is raised.
+        metadata; without a description, ``ValidationError`` is raised. Recalls see the first
+        524,288 characters of a text.
         """
-        await _run_cancellable(cancellation_token, finish_in_thread(self._renew, to_item(content)))
+        item = to_item(content)
+        if item["content"].strip():
+            await _run_cancellable(cancellation_token, finish_in_thread(self._renew, item))
 
     async def record(
         self,
