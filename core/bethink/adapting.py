@@ -11,6 +11,7 @@ from .calls import suggesting as suggesting
 from .calls import unknown_name as unknown_name
 from .embedders import check_embedder as check_embedder
 from .features.duplicates import find_near_duplicates as find_near_duplicates
+from .features.files import MAX_PATH_CHARACTERS as MAX_PATH_CHARACTERS
 from .features.files import ROOT as ROOT
 from .features.files import normalise_path as normalise_path
 from .features.files import numbered as numbered
@@ -62,6 +63,7 @@ from .model.fields import one_of as one_of
 from .model.fields import path as path
 from .model.fields import plain as plain
 from .model.fields import storable as storable
+from .model.fields import text as text
 from .model.fields import to_json as to_json
 from .model.fields import vector as vector
 from .model.filters import Where as Where

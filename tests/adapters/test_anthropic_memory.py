@@ -189,7 +189,7 @@ def test_a_part_of_a_file_is_shown(store: MemoryStore, span: list[int], lines: l
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        ({"command": "create", "path": "/memories/f/g", "file_text": ""}, "'/f'"),
+        ({"command": "create", "path": "/memories/f/g", "file_text": ""}, "'/memories/f'"),
         ({"command": "create", "path": "/memoriesx", "file_text": ""}, "must start with"),
         ({"command": "create", "path": "/memories/../g", "file_text": ""}, "would escape"),
         ({"command": "create", "path": "/memories/%2e%2e/g", "file_text": ""}, "hides"),
@@ -198,8 +198,18 @@ def test_a_part_of_a_file_is_shown(store: MemoryStore, span: list[int], lines: l
         ({"command": "rename", "old_path": "/memories/f", "new_path": "/memories/f/g"}, "into"),
         ({"command": "str_replace", "path": "/memories/d", "old_str": "a", "new_str": "b"}, "not"),
         ({"command": "insert", "path": "/memories/d", "insert_line": 0, "insert_text": "b"}, "not"),
-        ({"command": "rename", "old_path": "/memories/d", "new_path": "/memories/f/g"}, "'/f'"),
-        ({"command": "str_replace", "path": "/memories/f", "old_str": "", "new_str": "b"}, "empty"),
+        (
+            {"command": "rename", "old_path": "/memories/d", "new_path": "/memories/f/g"},
+            "there is a file at '/memories/f' already",
+        ),
+        (
+            {"command": "rename", "old_path": "/memories/d", "new_path": "/memories/d/d"},
+            "'/memories/d' cannot be moved into itself, to '/memories/d/d'",
+        ),
+        (
+            {"command": "str_replace", "path": "/memories/f", "old_str": "", "new_str": "b"},
+            "old_str must not be empty",
+        ),
         (
             {"command": "str_replace", "path": "/memories/f", "old_str": "z", "new_str": ""},
             "not app",
@@ -218,6 +228,72 @@ def test_what_cannot_be_done_is_refused(
     with pytest.raises(ToolError, match=said):
         tool.call(command)
     assert store.log() == before
+
+
+BAD_NAMES = ["x\\y", " x", "x /y", "...", "%2e%2e/x", "a\0", "\u2028"]
+
+
+@pytest.mark.parametrize("name", BAD_NAMES)
+@pytest.mark.parametrize(
+    "command",
+    [
+        {"command": "view", "path": "bad"},
+        {"command": "create", "path": "bad", "file_text": ""},
+        {"command": "str_replace", "path": "bad", "old_str": "a", "new_str": "b"},
+        {"command": "insert", "path": "bad", "insert_line": 0, "insert_text": "b"},
+        {"command": "delete", "path": "bad"},
+        {"command": "rename", "old_path": "bad", "new_path": "/memories/new"},
+        {"command": "rename", "old_path": "/memories/old", "new_path": "bad"},
+    ],
+)
+def test_a_bad_path_is_named_as_the_model_wrote_it(
+    store: MemoryStore, command: dict[str, Any], name: str
+) -> None:
+    path = f"/memories/{name}"
+    given = {key: path if value == "bad" else value for key, value in command.items()}
+    with pytest.raises(ToolError) as refused:
+        MemoryTool(store, namespace="memories").call(given)
+    assert str(refused.value).startswith(f"path {path!r} h")
+
+
+@pytest.mark.parametrize("text", ["\udc80", "x" * 524_289], ids=["surrogate", "long"])
+@pytest.mark.parametrize(
+    ("command", "parameter"),
+    [
+        ({"command": "view"}, "path"),
+        ({"command": "create", "path": "/memories/f"}, "file_text"),
+        ({"command": "str_replace", "path": "/memories/f"}, "old_str"),
+        ({"command": "str_replace", "path": "/memories/f", "old_str": "a"}, "new_str"),
+        ({"command": "insert", "path": "/memories/f", "insert_line": 0}, "insert_text"),
+        ({"command": "rename", "new_path": "/memories/f"}, "old_path"),
+        ({"command": "rename", "old_path": "/memories/f"}, "new_path"),
+    ],
+)
+def test_a_bad_text_is_named_by_its_parameter(
+    store: MemoryStore, command: dict[str, Any], parameter: str, text: str
+) -> None:
+    given = command | {parameter: f"/memories/{text}" if parameter.endswith("path") else text}
+    with pytest.raises(ToolError, match=f"^{parameter} (holds a lone surrogate|is [0-9,]+ char)"):
+        MemoryTool(store, namespace="memories").call(given)
+
+
+def test_a_path_has_as_many_characters_as_a_file_allows(store: MemoryStore) -> None:
+    tool = MemoryTool(store, namespace="memories")
+    longest = "/memories/" + "x" * 1008
+    do(tool, "create", path=longest, file_text="text")
+    assert "text" in do(tool, "view", path=longest)
+    with pytest.raises(ToolError, match=r"^path is 1,019 characters long; the limit is 1,018"):
+        do(tool, "create", path=f"{longest}x", file_text="text")
+
+
+def test_a_file_with_a_hole_is_named_as_the_model_knows_it(store: MemoryStore) -> None:
+    tool = MemoryTool(store, namespace="memories")
+    tool.files.write("/long", "a line of text\n" * 1000)
+    second = store.all(namespace="memories", order="oldest")[1]
+    store.erase(second.id)
+    for command in ({"command": "view"}, {"command": "insert", "insert_line": 0}):
+        with pytest.raises(ToolError, match="the file '/memories/long' lacks"):
+            tool.call({"path": "/memories/long", "insert_text": "b", **command})
 
 
 @pytest.mark.parametrize(

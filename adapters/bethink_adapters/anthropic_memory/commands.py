@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Mapping
 from typing import Any, Final, Literal, NoReturn
 
@@ -15,7 +16,14 @@ from bethink import (
     PathTakenError,
     ValidationError,
 )
-from bethink.adapting import ROOT, normalise_path, numbered
+from bethink.adapting import (
+    MAX_CONTENT,
+    MAX_PATH_CHARACTERS,
+    ROOT,
+    normalise_path,
+    numbered,
+    text,
+)
 
 _PARAMETERS: Final[Mapping[str, Mapping[str, type]]] = {
     "view": {"path": str},
@@ -28,6 +36,8 @@ _PARAMETERS: Final[Mapping[str, Mapping[str, type]]] = {
 """The parameters that each command needs."""
 
 _TOP: Final = "/memories"
+_PATHS: Final = ("path", "old_path", "new_path")
+_MOST_PATH: Final = len(_TOP) + MAX_PATH_CHARACTERS
 _LEVELS: Final = 2
 _MOST_LINES: Final = 999_999
 _LISTED: Final = f"files and directories up to {_LEVELS} levels deep in"
@@ -51,16 +61,23 @@ def check_command(given: object) -> dict[str, Any]:
     if name == "str_replace":
         new = command.get("new_str")
         command["new_str"] = "" if new is None else _check_parameter("new_str", new, str)
+        if not command["old_str"]:
+            _fail("old_str must not be empty")
     return command
 
 
 def _check_parameter(name: str, value: object, type_: type) -> Any:
-    """Return *value* as a text or, from a float such as 1.0, as a whole number."""
+    """Return *value* as a storable text or, from a float such as 1.0, as a whole number."""
     if type_ is int and isinstance(value, float) and value.is_integer():
         return int(value)
     if not isinstance(value, type_) or isinstance(value, bool):
         wanted = "a text" if type_ is str else "a whole number"
         _fail(f"Invalid `{name}` parameter: {value!r}. It should be {wanted}.")
+    if type_ is str:
+        try:
+            text(name, value, _MOST_PATH if name in _PATHS else MAX_CONTENT)
+        except ValidationError as error:
+            _fail(str(error))
     return value
 
 
@@ -107,9 +124,9 @@ def create(files: Files, command: Any) -> str:
     try:
         files.create(path, command.file_text)
     except PathTakenError as error:
-        _fail(taken if error.path == path else str(error))
+        _fail(taken if error.path == normalise_path(path) else _explained(error, command.path))
     except ValidationError as error:
-        _fail(str(error))
+        _fail(_explained(error, command.path))
     return f"File created successfully at: {command.path}"
 
 
@@ -152,7 +169,7 @@ def delete(files: Files, command: Any, *, erase: bool) -> str:
     except NotFoundError:
         _fail(f"The path {command.path} does not exist")
     except ValidationError as error:
-        _fail(str(error))
+        _fail(_explained(error, command.path))
     if erase:
         _erase_deleted(files)
     return f"Successfully deleted {command.path}"
@@ -171,9 +188,9 @@ def rename(files: Files, command: Any) -> str:
     except NotFoundError:
         _fail(f"The path {command.old_path} does not exist")
     except PathTakenError as error:
-        _fail(taken if error.path == new else str(error))
+        _fail(taken if error.path == normalise_path(new) else _explained(error, command.new_path))
     except ValidationError as error:
-        _fail(str(error))
+        _fail(_explained(error, command.old_path, command.new_path))
     return f"Successfully renamed {command.old_path} to {command.new_path}"
 
 
@@ -215,10 +232,15 @@ def _file(path: str) -> str:
     return inside
 
 
-def _explained(error: Exception, path: str) -> str:
+def _explained(error: Exception, *paths: str) -> str:
+    """Return a sentence about *paths* of the model, with every path as the model has the path."""
     if isinstance(error, NotFoundError):
-        return _GONE.format(path)
-    return _NO_FILE.format(path) if isinstance(error, IsAFolderError) else str(error)
+        return _GONE.format(paths[0])
+    if isinstance(error, IsAFolderError):
+        return _NO_FILE.format(paths[0])
+    inner = {*map(_inside, paths), getattr(error, "path", ROOT)}
+    outer = {repr(path): repr(_TOP + path) for path in inner}
+    return re.sub("|".join(map(re.escape, outer)), lambda found: outer[found[0]], str(error))
 
 
 def _fail(message: str) -> NoReturn:

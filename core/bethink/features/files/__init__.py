@@ -31,6 +31,7 @@ from ...model import fields
 from ...model.namespaces import check_namespace
 from ...model.records import MemoryRecord
 from ...model.values import Value
+from .chunked_text import MAX_PATH_CHARACTERS as MAX_PATH_CHARACTERS
 from .chunked_text import ChunkedTexts, rechunk
 from .chunks import IN_FILES as IN_FILES
 from .chunks import chunk_text
