@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import copy
 import json
 import pickle
@@ -29,7 +28,7 @@ from autogen_agentchat.messages import (
 )
 from autogen_agentchat.teams import RoundRobinGroupChat
 from autogen_core import CancellationToken, Image
-from autogen_core.memory import ListMemory, Memory, MemoryContent, MemoryMimeType
+from autogen_core.memory import Memory, MemoryContent, MemoryMimeType
 from autogen_core.model_context import (
     BufferedChatCompletionContext,
     ChatCompletionContext,
@@ -298,86 +297,6 @@ def test_results_carry_score_id_time_and_explanation(
     }
     contributions = found.metadata["explanation"]["contributions"]
     assert sum(contributions.values()) == pytest.approx(found.metadata["score"], abs=1e-9)
-
-
-ABOUT = {"description": "a dump of the spare key"}
-GIVEN: dict[str, MemoryContent] = {
-    "text": text(FACT),
-    "odd text": text("The spare key \udc80 is cobalt."),
-    "book": text("The spare key is cobalt. " * 30_000),
-    "markdown": MemoryContent(content="# Spare key", mime_type=MemoryMimeType.MARKDOWN),
-    "dict": MemoryContent(content={"text": "spare key"}, mime_type=MemoryMimeType.JSON),
-    "odd dict": MemoryContent(content={"spare key": "\udc80"}, mime_type=MemoryMimeType.JSON),
-    "bytes": MemoryContent(content=b"\xff\0", mime_type="audio/ogg", metadata=ABOUT),
-    "plain bytes": MemoryContent(content=b"hot", mime_type=MemoryMimeType.TEXT, metadata=ABOUT),
-    "png": MemoryContent(content=b"\x89PNG", mime_type="image/png", metadata=ABOUT),
-    "image": MemoryContent(content=PICTURE, mime_type=MemoryMimeType.IMAGE, metadata=ABOUT),
-}
-
-
-def plain(content: MemoryContent) -> tuple[Any, ...]:
-    """Return type and data of *content*; an image has no equality of its own."""
-    data = content.content
-    told = content.model_dump()["mime_type"]
-    return told, type(data), data.to_base64() if isinstance(data, Image) else data
-
-
-@pytest.mark.parametrize("given", GIVEN.values(), ids=GIVEN)
-def test_content_comes_back_as_from_the_memory_of_autogen(
-    memory: AgentMemory, given: MemoryContent
-) -> None:
-    theirs = ListMemory()
-    for each in (memory, theirs):
-        add(each, given)
-    (ours,) = query(memory, "spare key")
-    assert plain(ours) == plain(query(theirs, "spare key")[0])
-    assert "encoding" not in (ours.metadata or {})
-    add(memory, given)
-    assert memory.store.count(namespace=memory.namespace) == 1
-
-
-@pytest.mark.parametrize("name", sorted(GIVEN.keys() - {"book"}))
-def test_what_a_run_recalls_can_be_written_as_json(memory: AgentMemory, name: str) -> None:
-    given = GIVEN[name]
-
-    async def recalled() -> list[MemoryContent]:
-        context = UnboundedChatCompletionContext()
-        await context.add_message(UserMessage(content="Where is the spare key?", source="user"))
-        return (await memory.update_context(context)).memories.results
-
-    add(memory, given.model_copy(update={"metadata": {"odd": "\udc80", **(given.metadata or {})}}))
-    results = asyncio.run(recalled())
-    event = MemoryQueryEvent(content=results, source="helper")
-    (again,) = MemoryQueryEvent.model_validate(json.loads(event.model_dump_json())).content
-    (shown,) = results
-    assert again.metadata == shown.metadata
-    if isinstance(given.content, bytes):
-        written = base64.b64encode(given.content).decode()
-        assert (again.content, (again.metadata or {})["encoding"]) == (written, "base64")
-    elif isinstance(given.content, Image):
-        assert plain(shown) == plain(given)
-    else:
-        assert again.content == shown.content
-
-
-@pytest.mark.parametrize("blank", ["", " \n"])
-def test_a_blank_text_is_passed_over(memory: AgentMemory, blank: str) -> None:
-    add(memory, text(blank), FACT)
-    assert [record.content for record in memory.store.all(namespace=EVERYWHERE)] == [FACT]
-
-
-def test_any_author_and_thread_are_taken(memory: AgentMemory, store: MemoryStore) -> None:
-    add(memory, text(FACT, author="Ann \udc80", thread="t" * 2000))
-    (record,) = store.all()
-    assert (record.author, record.thread) == ("Ann \N{REPLACEMENT CHARACTER}", "t" * 1024)
-
-
-def test_the_values_of_other_programs_break_no_query(
-    memory: AgentMemory, store: MemoryStore
-) -> None:
-    for value in ("no base64!", {"a": 1}, ["b"], None):
-        store.store(FACT, value=value, metadata={"mime_type": "text/html"})
-    assert {found.content for found in query(memory, QUESTION)} == {FACT}
 
 
 @pytest.mark.parametrize(

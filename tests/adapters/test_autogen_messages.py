@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import json
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,15 +13,25 @@ import pytest
 pytest.importorskip("autogen_agentchat")
 
 from autogen_agentchat.base import TaskResult
-from autogen_agentchat.messages import TextMessage
-from autogen_core.memory import MemoryContent, MemoryMimeType
+from autogen_agentchat.messages import MemoryQueryEvent, TextMessage
+from autogen_core import Image
+from autogen_core.memory import ListMemory, MemoryContent, MemoryMimeType
+from autogen_core.model_context import UnboundedChatCompletionContext
+from autogen_core.models import UserMessage
+from PIL import Image as Picture
 
-from bethink import MemoryStore, ValidationError
+from bethink import EVERYWHERE, MemoryStore, ValidationError
 from bethink_adapters.autogen import AgentMemory
 
-from .contract import SlowStore, cancel_in_write
+from .autogen_runs import add, query
+from .contract import FACT, QUESTION, SlowStore, cancel_in_write
 
 TOLD = {"author": "Ann", "thread": "s1", "occurred_at": 1.7e9}
+
+
+@pytest.fixture
+def memory(store: MemoryStore) -> AgentMemory:
+    return AgentMemory(store, namespace="default")
 
 
 def content(text: str, **metadata: Any) -> MemoryContent:
@@ -113,6 +125,88 @@ def test_a_type_in_the_metadata_is_not_that_of_the_content(store: MemoryStore) -
     asyncio.run(memory.add(content("The kiln is electric.", mime_type="application/pdf")))
     (found,) = asyncio.run(memory.query("kiln")).results
     assert (found.content, found.mime_type) == ("The kiln is electric.", "text/plain")
+
+
+ABOUT = {"description": "a dump of the spare key"}
+GIVEN: dict[str, MemoryContent] = {
+    "text": content(FACT),
+    "odd text": content("The spare key \udc80 is cobalt."),
+    "book": content("The spare key is cobalt. " * 30_000),
+    "markdown": MemoryContent(content="# Spare key", mime_type=MemoryMimeType.MARKDOWN),
+    "dict": MemoryContent(content={"text": "spare key"}, mime_type=MemoryMimeType.JSON),
+    "odd dict": MemoryContent(content={"spare key": "\udc80"}, mime_type=MemoryMimeType.JSON),
+    "bytes": MemoryContent(content=b"\xff\0", mime_type="audio/ogg", metadata=ABOUT),
+    "plain bytes": MemoryContent(content=b"hot", mime_type=MemoryMimeType.TEXT, metadata=ABOUT),
+    "png": MemoryContent(content=b"\x89PNG", mime_type="image/png", metadata=ABOUT),
+    "image": MemoryContent(
+        content=Image(Picture.new("RGB", (2, 2))), mime_type=MemoryMimeType.IMAGE, metadata=ABOUT
+    ),
+}
+
+
+def plain(given: MemoryContent) -> tuple[Any, ...]:
+    """Return type and data of *given*; an image has no equality of its own."""
+    data = given.content
+    told = given.model_dump()["mime_type"]
+    return told, type(data), data.to_base64() if isinstance(data, Image) else data
+
+
+@pytest.mark.parametrize("given", GIVEN.values(), ids=GIVEN)
+def test_content_comes_back_as_from_the_memory_of_autogen(
+    memory: AgentMemory, given: MemoryContent
+) -> None:
+    theirs = ListMemory()
+    for each in (memory, theirs):
+        add(each, given)
+    (ours,) = query(memory, "spare key")
+    assert plain(ours) == plain(query(theirs, "spare key")[0])
+    assert "encoding" not in (ours.metadata or {})
+    add(memory, given)
+    assert memory.store.count(namespace=memory.namespace) == 1
+
+
+@pytest.mark.parametrize("name", sorted(GIVEN.keys() - {"book"}))
+def test_what_a_run_recalls_can_be_written_as_json(memory: AgentMemory, name: str) -> None:
+    given = GIVEN[name]
+
+    async def recalled() -> list[MemoryContent]:
+        context = UnboundedChatCompletionContext()
+        await context.add_message(UserMessage(content="Where is the spare key?", source="user"))
+        return (await memory.update_context(context)).memories.results
+
+    add(memory, given.model_copy(update={"metadata": {"odd": "\udc80", **(given.metadata or {})}}))
+    results = asyncio.run(recalled())
+    event = MemoryQueryEvent(content=results, source="helper")
+    (again,) = MemoryQueryEvent.model_validate(json.loads(event.model_dump_json())).content
+    (shown,) = results
+    assert again.metadata == shown.metadata
+    if isinstance(given.content, bytes):
+        written = base64.b64encode(given.content).decode()
+        assert (again.content, (again.metadata or {})["encoding"]) == (written, "base64")
+    elif isinstance(given.content, Image):
+        assert plain(shown) == plain(given)
+    else:
+        assert again.content == shown.content
+
+
+@pytest.mark.parametrize("blank", ["", " \n"])
+def test_a_blank_text_is_passed_over(memory: AgentMemory, blank: str) -> None:
+    add(memory, content(blank), FACT)
+    assert [record.content for record in memory.store.all(namespace=EVERYWHERE)] == [FACT]
+
+
+def test_any_author_and_thread_are_taken(memory: AgentMemory, store: MemoryStore) -> None:
+    add(memory, content(FACT, author="Ann \udc80", thread="t" * 2000))
+    (record,) = store.all()
+    assert (record.author, record.thread) == ("Ann \N{REPLACEMENT CHARACTER}", "t" * 1024)
+
+
+def test_the_values_of_other_programs_break_no_query(
+    memory: AgentMemory, store: MemoryStore
+) -> None:
+    for value in ("no base64!", {"a": 1}, ["b"], None):
+        store.store(FACT, value=value, metadata={"mime_type": "text/html"})
+    assert {found.content for found in query(memory, QUESTION)} == {FACT}
 
 
 def test_any_text_is_a_question(store: MemoryStore) -> None:

@@ -31,9 +31,9 @@ from ...model import fields
 from ...model.namespaces import check_namespace
 from ...model.records import MemoryRecord
 from ...model.values import Value
-from .chunked_text import MAX_PATH_CHARACTERS as MAX_PATH_CHARACTERS
 from .chunked_text import ChunkedTexts, rechunk
 from .chunks import IN_FILES as IN_FILES
+from .chunks import MAX_PATH_CHARACTERS as MAX_PATH_CHARACTERS
 from .chunks import chunk_text
 from .chunks import is_chunked as is_chunked
 from .chunks import path_of as path_of
