@@ -264,7 +264,8 @@ def _count_known(known: Sequence[_Identity], given: Sequence[_Identity]) -> int:
     is_whole = size == most and len(asked) > 1
     if most in again and (is_whole or any(len(each) == 1 for each in given)):
         return most
-    known_before = next((n for n in again if n < most), most if len(asked) > 1 else 0)
+    all_known = most if most in again and len(asked) > 1 else 0
+    known_before = next((n for n in again if n < most), all_known)
     is_repeated = known_before == 1 and given[0][0] == "user"
     return 0 if is_repeated else known_before
 

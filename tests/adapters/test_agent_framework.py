@@ -164,6 +164,32 @@ def test_a_question_may_be_asked_again(store: MemoryStore) -> None:
     assert [message.message_id for message in kept(history, "s")] == [None, None, "7"]
 
 
+@pytest.mark.parametrize("ids", [False, True])
+def test_a_run_may_have_several_questions(store: MemoryStore, ids: bool) -> None:
+    history = MemoryHistory(store)
+    runs = [["I am Ann."], ["My flight is BA117.", "It leaves at nine."], ["Ok.", "When?"], ["Ok."]]
+    for number, texts in enumerate(runs):
+        named = [f"{number} {n}" if ids else None for n in range(len(texts))]
+        asked = [
+            Message("user", [text], message_id=id) for text, id in zip(texts, named, strict=True)
+        ]
+        shown = run(asked, "s", history, reply=f"Answer {number}.")
+    said = [text for n, texts in enumerate(runs) for text in (*texts, f"Answer {n}.")]
+    assert told_in(history) == " ".join(said)
+    assert shown == said[:-1]
+
+
+def test_a_history_keeps_runs_with_a_recalled_block(store: MemoryStore) -> None:
+    store.store("Ann likes pizza.", namespace="users/ann")
+    recall = MemoryRecall(store, namespace="users/ann")
+    history = MemoryHistory(store, store_context_messages=True)
+    for text in ("Hello.", "Which pizza does Ann like?", "Bye."):
+        run(text, "s", recall, history)
+    told = told_in(history)
+    assert all(text in told for text in ("Hello.", "Which pizza does Ann like?", "Bye."))
+    assert told.count("Noted.") == 3
+
+
 def tell(history: MemoryHistory, *said: str, id: str | None = None) -> None:
     """Save messages of a user and an assistant by turns; the first has the *id*."""
     roles = ("user", "assistant")
