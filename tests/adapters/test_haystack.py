@@ -184,11 +184,22 @@ def test_erased_turns_of_the_history_stay_away(store: MemoryStore) -> None:
 
 def test_an_answer_given_anew_supersedes_the_answer(store: MemoryStore) -> None:
     hooks = memory_hooks(store, namespace="default")
+    history = [*said("I moved."), ChatMessage.from_assistant("Where to?")]
     for answer in ("In Oslo.", "In Rome."):
-        run(hooks, said("Where do I live?"), ChatMessage.from_assistant(answer))
+        asked = [*history, *said("Where do I live?")]
+        run(hooks, asked, ChatMessage.from_assistant(answer))
     live = store.all()
-    assert [record.content for record in live] == ["Where do I live?", "In Rome."]
-    assert "In Oslo." in str(store.audit(live[1].key or "", namespace="default"))
+    assert [record.content for record in live][2:] == ["Where do I live?", "In Rome."]
+    assert "In Oslo." in str(store.audit(live[3].key or "", namespace="default"))
+
+
+def test_a_question_without_a_history_keeps_every_answer(store: MemoryStore) -> None:
+    hooks = memory_hooks(store, namespace="default")
+    answers = ["It was shipped.", "It waits.", "It arrived."]
+    for answer in answers:
+        run(hooks, said("What is the state of my order?"), ChatMessage.from_assistant(answer))
+    live = [record.content for record in store.all()]
+    assert [text for text in live if text in answers] == answers
 
 
 def test_notices_of_haystacks_hooks_are_no_speech(store: MemoryStore) -> None:

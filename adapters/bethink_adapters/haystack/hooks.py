@@ -171,11 +171,12 @@ class RememberHook(_OnStore):
         namespace, thread = _context(state, "namespace"), _context(state, "thread")
         try:
             asked = max((at for at, each in enumerate(messages) if _is_question(each)), default=0)
+            is_first = not any(each.role.value == "assistant" for each in messages[:asked])
             turns = [
                 turn(
                     "\n".join(message.texts),
                     message.name or message.role.value,
-                    is_answer=message.role.value == "assistant",
+                    is_answer=message.role.value == "assistant" and not is_first,
                     is_old=number < asked,
                 )
                 for number, message in enumerate(messages)
