@@ -37,8 +37,9 @@ from bethink.adapting import (
 
 from .shared.extras import needs
 from .shared.opening import StoreOrPath, open_store
+from .shared.recalling import Recalling
 from .shared.subclassing import on_base
-from .shared.texts import askable, storable
+from .shared.texts import storable
 from .shared.turns import thread_name, turn
 
 if TYPE_CHECKING:
@@ -171,14 +172,9 @@ class MemoryService(_Base):
         """Return the user's memories relevant to *query*, best first."""
         from google.adk.memory.base_memory_service import SearchMemoryResponse
 
-        found = await asyncio.to_thread(
-            self.store.recall,
-            askable(query),
-            k=self.k,
-            namespace=self.namespace_of(app_name, user_id),
-            min_score=self.min_score,
-            min_share=self.min_share,
-        )
+        place = self.namespace_of(app_name, user_id)
+        recalling = Recalling(self.store, place, self.k, self.min_score, min_share=self.min_share)
+        found = await asyncio.to_thread(recalling.hits, query)
         return SearchMemoryResponse(memories=[_entry(hit.memory) for hit in found])
 
     async def delete_memory(
@@ -211,8 +207,9 @@ class MemoryService(_Base):
                 known = self.store.all(namespace=namespace, where=where)
                 found = [_value(record).get("invocation") in rewound for record in known]
                 if any(found):  # the first turns may have no words, or may be erased
-                    gone = known[found.index(True) :]
-                    self.store.forget([record.id for record in gone])
+                    after = found.index(True) if thread is not None else len(known)
+                    gone = [at for at, is_rewound in enumerate(found) if is_rewound or at >= after]
+                    self.store.forget([known[at].id for at in gone])
 
 
 def _without_rewound(events: Sequence[Event]) -> Iterator[Event]:

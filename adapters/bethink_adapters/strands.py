@@ -35,8 +35,8 @@ from bethink.adapting import (
 from .shared.erasing import erase_user
 from .shared.extras import needs, require
 from .shared.opening import StoreOrPath, open_store
-from .shared.recalling import DEFAULT_K
-from .shared.texts import askable, storable
+from .shared.recalling import DEFAULT_K, Recalling
+from .shared.texts import storable
 from .shared.turns import thread_name, turn
 
 if TYPE_CHECKING:
@@ -98,15 +98,11 @@ class StrandsStore:
         with needs("strands"):
             from strands.memory import MemoryEntry
         most = (options or {}).get("max_search_results") or self.max_search_results or DEFAULT_K
-        found = await asyncio.to_thread(
-            self.store.recall,
-            askable(query),
-            k=most,
-            namespace=self.scope,
-            where=None if self.include_own else {"$not": {"thread": self.thread}},
-            min_score=self.min_score,
-            min_share=self.min_share,
+        recalling = Recalling(
+            self.store, self.scope, most, self.min_score, min_share=self.min_share
         )
+        where = None if self.include_own else {"$not": {"thread": self.thread}}
+        found = await asyncio.to_thread(recalling.hits, query, where=where)
         return [
             MemoryEntry(content=hit.memory.content, metadata=_told(hit.memory, hit.score))
             for hit in found

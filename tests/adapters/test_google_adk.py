@@ -278,6 +278,29 @@ def test_rewound_turns_are_forgotten(store: MemoryStore, whole: bool) -> None:
 
 
 @needs_rewinds
+def test_a_rewind_without_a_session_forgets_the_rewound_turns_alone(store: MemoryStore) -> None:
+    service, place = MemoryService(store), {"app_name": "app", "user_id": "ann"}
+    first, later = turn(1, "My cat."), turn(2, "My dog.")
+
+    async def add() -> None:
+        await service.add_events_to_memory(**place, events=[first])
+        entry = MemoryEntry(content=Content(parts=[Part(text="My fish.")]))
+        await service.add_memory(**place, memories=[entry])
+        await service.add_events_to_memory(**place, events=[later])
+        await service.add_events_to_memory(**place, events=[first, rewound("i1", 3e9)])
+
+    asyncio.run(add())
+    assert sorted(texts(found(service, "my cat dog fish"))) == ["My dog.", "My fish."]
+
+
+def test_a_text_that_was_said_often_takes_one_place(store: MemoryStore) -> None:
+    often = [session(said("I want to order a pizza.", id=f"e{n}"), id=f"s{n}") for n in range(12)]
+    milk = session(said("No cheese on a pizza, I am allergic to milk.", id="m"), id="m")
+    entries = texts(found(taken_in(store, milk, *often), "Please order a pizza for me"))
+    assert [text[:6] for text in entries] == ["I want", "No che"]
+
+
+@needs_rewinds
 def test_a_rewind_to_an_erased_turn_forgets_the_later_turns(store: MemoryStore) -> None:
     events = [turn(1, "My cat."), turn(2, "My dog."), turn(3, "My bird.")]
     service = taken_in(store, session(*events))

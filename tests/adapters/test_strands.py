@@ -94,6 +94,15 @@ def test_an_agent_that_is_awaited_remembers_each_turn(store: MemoryStore) -> Non
     assert contents(store) == ["Turn 0.", "Noted.", "Turn 1.", "Noted."]
 
 
+def test_a_text_that_was_said_often_takes_one_place(store: MemoryStore) -> None:
+    store.store("No cheese on a pizza for me, I am allergic to milk.", author="user", thread="0")
+    for number in range(12):
+        store.store("I want to order a pizza.", author="user", thread=str(number))
+    found = asyncio.run(in_default(store).search("Please order a pizza for me"))
+    assert [entry.content[:6] for entry in found] == ["I want", "No che"]
+    assert {record.access_count for record in store.all()} == {0, 1}
+
+
 def test_a_conversation_recalls_its_own_words_only_when_asked_to(store: MemoryStore) -> None:
     for include_own in (False, True):
         memory = in_default(store, thread="t", include_own=include_own)

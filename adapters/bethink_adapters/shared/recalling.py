@@ -108,9 +108,17 @@ class Recalling:
 
     def answer(self, query: str, *, namespace: Scope | None = None) -> str:
         """Return the best memories, for a model that called a tool, and count an access of each."""
-        found = self.best(query, namespace=namespace)
+        return (
+            context_block(self.hits(query, namespace=namespace)) or "Nothing is known about that."
+        )
+
+    def hits(
+        self, query: str, *, namespace: Scope | None = None, where: Where = None
+    ) -> list[RecallResult]:
+        """Return the same as ``best``, and count an access of each memory."""
+        found = self.best(query, namespace=namespace, where=where)
         self.store.touch([hit.memory.id for hit in found])
-        return context_block(found) or "Nothing is known about that."
+        return found
 
     def best(
         self,
