@@ -1,7 +1,8 @@
 """JSON with comments, edited in place: only the text of the changed value changes.
 
 Hosts keep comments and trailing commas in their settings, so a parsed and rewritten file would lose
-what the user wrote. ``parse`` finds the place of each value; ``put`` and ``drop`` change the text.
+what the user wrote. ``parse`` finds the place of each value; ``put``, ``drop`` and ``restore``
+change the text.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from typing import Any, Final
 
 Key = str | int
 _GAP: Final = re.compile(r"(?:[ \t\r\n]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
+_COMMENT: Final = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_BLANKS: Final = " \t\r\n"
 _SCALAR: Final = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"|[-+.\w]+')
 _MAX_DEPTH: Final = 200
 _INDENT: Final = "  "
@@ -46,12 +49,17 @@ def parse(text: str) -> Node:
     return node
 
 
+def read(text: str) -> Any:
+    """Return the value of *text* as Python data; a blank text is an empty object."""
+    return {} if _is_blank(text) else parse(text).data
+
+
 def put(text: str, path: Sequence[Key], value: Any) -> str:
     """Return *text* with *value* at *path*; missing objects on the way are made.
 
     An index equal to the length of an array appends. A text without any value becomes an object.
     """
-    if not text.strip("\ufeff \t\r\n"):
+    if _is_blank(text):
         text = text + "{}\n" if not text.endswith("\n") else text[:-1] + "{}\n"
     node, depth = parse(text), 0
     while depth < len(path) and path[depth] in node.items:
@@ -62,31 +70,63 @@ def put(text: str, path: Sequence[Key], value: Any) -> str:
             return text
         return _spliced(text, node.start, node.end, _dumped(value, _indent(text, node), newline))
     if not isinstance(node.data, dict if isinstance(path[depth], str) else list):
-        raise JsonError(f"{'.'.join(map(str, path[:depth]))} is no container")
+        name = ".".join(map(str, path[:depth])) or "the file"
+        raise JsonError(f"{name} holds no {'object' if isinstance(path[depth], str) else 'array'}")
     for key in reversed(path[depth + 1 :]):
         value = {key: value} if isinstance(key, str) else [value]
     return _inserted(text, node, path[depth], value, newline)
 
 
 def drop(text: str, path: Sequence[Key]) -> str:
-    """Return *text* without the value at *path*; a missing value changes nothing."""
-    parent = parse(text)
-    for key in path[:-1]:
-        if key not in parent.items:
-            return text
-        parent = parent.items[key]
-    key = path[-1]
-    if key not in parent.items:
+    """Return *text* without the value at *path*; comments stay, a missing value changes nothing."""
+    parent, key = _at(text, path[:-1]), path[-1]
+    if parent is None or key not in parent.items:
         return text
     keys = list(parent.items)
-    place = keys.index(key)
-    start, end = parent.starts[key], parent.items[key].end
-    if place > 0:  # with the comma before
-        start = parent.items[keys[place - 1]].end
-        return _spliced(text, start, end, "")
-    if len(keys) > 1:  # with the comma behind
-        return _spliced(text, start, parent.starts[keys[1]], "")
-    return _spliced(text, parent.start + 1, parent.end - 1, "")
+    place, start, end = keys.index(key), parent.starts[key], parent.items[key].end
+    opened = parent.start + 1
+    if place:  # behind the comma before
+        opened = _behind_gap(text, parent.items[keys[place - 1]].end) + 1
+    head, gap, tail = text[:opened], text[opened:start], text[end:]
+    comma = _behind_gap(text, end)
+    if text[comma] == ",":
+        behind = text[comma + 1 :]
+        tail = text[end:comma] + (behind if gap else behind.lstrip(" \t"))
+    elif place:
+        head = head[:-1]
+    kept = gap.rstrip(_BLANKS)
+    comments = _COMMENT.findall(gap)
+    if comments and comments[-1].startswith("//") and not re.match(r"[ \t\r]*\n", tail):
+        kept = gap  # the line of a comment ends before the tail
+    if len(keys) == 1 and not (kept + text[end : parent.end - 1]).strip(_BLANKS):
+        tail = text[parent.end - 1 :]
+    return head + kept + tail
+
+
+def restore(text: str, path: Sequence[Key], first: str, origin: Sequence[Key]) -> str:
+    """Return *text* with the value at *path* as at *origin* in *first*: as written, or missing.
+
+    An empty container on the way becomes as written in *first*, and goes if *first* has none.
+    """
+    here, there = _at(text, path), _at(first, origin)
+    if here is None:
+        return text
+    if there is not None:
+        return _spliced(text, here.start, here.end, first[there.start : there.end])
+    text = drop(text, path)
+    for depth in reversed(range(len(path))):
+        here, there = _at(text, path[:depth]), _at(first, path[:depth])
+        if here is None or text[here.start + 1 : here.end - 1].strip(_BLANKS):
+            break
+        if there is not None:
+            blank = not first[there.start + 1 : there.end - 1].strip(_BLANKS)
+            old = first[there.start : there.end]
+            return _spliced(text, here.start, here.end, old) if blank else text
+        if depth > 0:
+            text = drop(text, path[:depth])
+        elif _is_blank(text[: here.start] + text[here.end :]):
+            text = first
+    return text
 
 
 class _Parser:
@@ -98,8 +138,7 @@ class _Parser:
 
     def gap(self, at: int) -> int:
         """Return the place after spaces and comments."""
-        match = _GAP.match(self.text, at)
-        return match.end() if match else at
+        return _behind_gap(self.text, at)
 
     def value(self, at: int, depth: int) -> Node:
         if depth > _MAX_DEPTH:
@@ -132,6 +171,7 @@ class _Parser:
                     raise self.fault(place, "a key and a colon are wanted")
                 key, place = name.data, self.gap(place + 1)
             item = self.value(place, depth + 1)
+            node.items.pop(key, None)  # the last of two items with the same key counts
             node.items[key], node.starts[key] = item, start
             place = self.gap(item.end)
             if self.text[place : place + 1] == ",":
@@ -143,6 +183,24 @@ class _Parser:
         return node
 
 
+def _is_blank(text: str) -> bool:
+    return not text.strip(f"\ufeff{_BLANKS}")
+
+
+def _behind_gap(text: str, at: int) -> int:
+    """Return the place after the spaces and comments at *at*."""
+    match = _GAP.match(text, at)
+    return match.end() if match else at
+
+
+def _at(text: str, path: Sequence[Key]) -> Node | None:
+    """Return the value at *path*, None if there is none."""
+    node = None if _is_blank(text) else parse(text)
+    for key in path:
+        node = node.items.get(key) if node else None
+    return node
+
+
 def _inserted(text: str, node: Node, key: Key, value: Any, newline: str) -> str:
     """Return *text* with *value* as the last item of *node*."""
     name = f"{json.dumps(key, ensure_ascii=False)}: " if isinstance(key, str) else ""
@@ -151,14 +209,10 @@ def _inserted(text: str, node: Node, key: Key, value: Any, newline: str) -> str:
         inner = outer + _unit(text)
         item = f"{name}{_dumped(value, inner, newline)}"
         body = f"{newline}{inner}{item}{newline}{outer}"
-        kept = text[node.start + 1 : node.end - 1]
-        if kept.strip():  # comments only
-            return _spliced(
-                text,
-                node.end - 1,
-                node.end - 1,
-                body.removesuffix(newline + outer) + newline + outer,
-            )
+        comments = text[node.start + 1 : node.end - 1].rstrip(_BLANKS)
+        if comments:
+            end = node.start + 1 + len(comments)
+            return _spliced(text, end, end, body.removesuffix(newline + outer))
         return _spliced(text, node.start + 1, node.end - 1, body)
     last = list(node.items)[-1]
     end = node.items[last].end
@@ -167,8 +221,7 @@ def _inserted(text: str, node: Node, key: Key, value: Any, newline: str) -> str:
     own_line = line_start > node.start and not lead.strip()
     separator = f"{newline}{lead}" if own_line else " "
     item = f"{name}{_dumped(value, lead if own_line else None, newline)}"
-    gap = _GAP.match(text, end)
-    comma = gap.end() if gap else end
+    comma = _behind_gap(text, end)
     if text[comma : comma + 1] == ",":  # a trailing comma stays the style
         return _spliced(text, comma + 1, comma + 1, f"{separator}{item},")
     return _spliced(text, end, end, f",{separator}{item}")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from bethink_adapters.hosts.jsonc import JsonError, drop, parse, put
+from bethink_adapters.hosts.jsonc import JsonError, drop, parse, put, restore
 
 ENTRY = {"command": "bethink", "args": ["mcp"]}
 PATH = ("mcpServers", "bethink")
@@ -48,6 +48,40 @@ def test_an_entry_is_put_and_dropped_and_nothing_else_changes(text: str) -> None
     dropped = drop(changed, PATH)
     expected = before if "mcpServers" in before else {**before, "mcpServers": {}}
     assert parse(dropped).data == expected
+    assert restore(changed, PATH, text, PATH) == text
+
+
+@given(settings())
+def test_what_was_added_later_stays_when_the_first_state_is_restored(text: str) -> None:
+    later = put(put(text, PATH, ENTRY), ("mcpServers", "later"), 1)
+    later = put(put(later, ("more",), [2]), PATH, {"command": "new"})
+    before = parse(text).data
+    restored = restore(later, PATH, text, PATH)
+    assert parse(restored).data == {
+        **before,
+        "mcpServers": {**before.get("mcpServers", {}), "later": 1},
+        "more": [2],
+    }
+    assert restored.count("//") == text.count("//")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{"b": 1, "x": 2}', '{"x": 2}'),
+        ('{"a": 1, "b": 2, "c": 3}', '{"a": 1, "c": 3}'),
+        ('{"a": 1, // a\n "b": 2, // b\n "c": 3}', '{"a": 1, // a\n  // b\n "c": 3}'),
+        ('{"a": 1 // a\n, // b\n "b": 2}', '{"a": 1 // a\n // b\n }'),
+        ('{\n // b\n "b": 2 /* b */,\n // c\n "c": 3\n}', '{\n // b\n  /* b */\n // c\n "c": 3\n}'),
+        ('{ // b\n "b": 1}', "{ // b\n }"),
+        ('{\n  "b": 1\n}', "{}"),
+        ('{"b": 0, "a": 1, "b": 2, "a": 3}', '{"b": 0, "a": 1, "a": 3}'),
+        ('{"a": 0, "a": 1, "b": 2}', '{"a": 0, "a": 1}'),
+    ],
+)
+def test_a_dropped_item_takes_no_comment_along(text: str, expected: str) -> None:
+    assert drop(text, ["b"]) == expected
+    parse(expected)
 
 
 @given(values)
