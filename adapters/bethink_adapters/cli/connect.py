@@ -71,17 +71,15 @@ def uninstall(context: Context) -> Reply:
     """Take bethink out of hosts."""
     from ..hosts import uninstall as uninstall_from
 
-    where, program = _place(context), _program(context)
-    return _change_hosts(
-        context, where, lambda host: uninstall_from(host, program, where), "uninstalled"
-    )
+    where = _place(context)
+    return _change_hosts(context, where, lambda host: uninstall_from(host, where), "uninstalled")
 
 
 def _change_hosts(
     context: Context, where: Place, changes_of: Callable[[Host], Iterable[Change]], done: str
 ) -> Reply:
     """Apply *changes_of* each chosen host; a host that fails leaves the rest alone."""
-    from ..hosts import SettingsError
+    from ..hosts import SettingsError, is_installed
 
     failed, data, lines = 0, list[dict[str, Any]](), list[str]()
     for host in _chosen(context, where):
@@ -100,6 +98,8 @@ def _change_hosts(
             continue
         if any(changes) and done == "installed" and not context.given.dry_run:
             lines.append(f"  next: {host.wants.format(title=host.title)}")
+        if done == "uninstalled" and not context.given.dry_run and is_installed(host, where):
+            lines.append("  what was written by hand stays")
         data.append(_facts(host, changes, context.given.dry_run))
     return Reply(data, lines, failed)
 

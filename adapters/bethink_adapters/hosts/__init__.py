@@ -1,6 +1,6 @@
 """hosts: bethink in the settings of agent hosts, and the hooks that the hosts call."""
 
-from .install import Change, Place, SettingsError, install, uninstall
+from .install import Change, Place, SettingsError, install, is_installed, uninstall
 from .settings import Program
 from .table import HOSTS, Host
 
@@ -12,5 +12,6 @@ __all__ = [
     "Program",
     "SettingsError",
     "install",
+    "is_installed",
     "uninstall",
 ]

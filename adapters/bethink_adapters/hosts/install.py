@@ -6,19 +6,23 @@ import difflib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from ..surface.location import home_folder
 from . import settings
 from .jsonc import JsonError
-from .settings import Edit, Program
+from .settings import HooksPart, Program, ServerPart
 from .table import HOSTS, Host, place
 from .toml import TomlError
 
 BACKUP: Final = ".bethink-backup"
 """The end of the name of the copy that the first change of a file leaves beside the file."""
+
+_Part = ServerPart | HooksPart
 
 
 class SettingsError(Exception):
@@ -34,13 +38,15 @@ class SettingsError(Exception):
 class Change:
     """The change of the file *path* from *before* to *after*, as bytes; None: there is no file.
 
-    *kept*: a copy of *before* is to stay beside the file.
+    *kept*: a copy of *before* is to stay beside the file; False: no copy is; None: the copy of an
+    earlier change. Folders below *top* go with the file, if empty.
     """
 
     path: Path
     before: bytes | None
     after: bytes | None
-    kept: bool = False
+    kept: bool | None = None
+    top: Path | None = None
 
     def __bool__(self) -> bool:
         return self.before != self.after
@@ -57,24 +63,34 @@ class Change:
         return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
 
     def apply(self) -> None:
-        """Write the file: a link stays a link, and the copy goes once the file is as before."""
-        self._write()
-        if self.after in (None, _read(_backup(self.path))):
-            _backup(self.path).unlink(missing_ok=True)
-
-    def _write(self) -> None:
+        """Write or remove the file, and the copy; a link stays a link."""
         target = Path(os.path.realpath(self.path))
+        if self.kept:
+            shutil.copy2(target, _backup(self.path))
         if self.after is None:
             target.unlink()
-            return
+        else:
+            self._write(target, self.after)
+        if self.kept is False:
+            _backup(self.path).unlink(missing_ok=True)
+        if self.after is None:
+            self._remove_folders()
+
+    def _remove_folders(self) -> None:
+        for folder in self.path.parents:
+            if self.top not in folder.parents:
+                return
+            try:
+                folder.rmdir()
+            except OSError:  # has content, or is a link
+                return
+
+    def _write(self, target: Path, content: bytes) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
-        backup = _backup(self.path)
-        if self.kept and not backup.exists():
-            shutil.copy2(target, backup)
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         try:
             with open(handle, "wb") as file:
-                file.write(self.after)
+                file.write(content)
                 os.fsync(file.fileno())
             if self.before is not None:
                 shutil.copymode(target, name)
@@ -103,85 +119,108 @@ class Place:
         """Return the hosts that are on this machine."""
         return [host for host in HOSTS.values() if place(host.folder, self.environment).is_dir()]
 
+    def top(self, file: Path, host: Host) -> Path:
+        """Return the folder above *file* that is no part of *host*: the project, the home."""
+        tops = [home_folder(self.environment), place("$config", self.environment)]
+        tops = [self.project] if self.project else tops
+        moved = place(host.folder, self.environment).parent
+        return next((each for each in tops if each in file.parents), moved)
+
     def _file(self, user: str, project: str | None) -> Path | None:
         if self.project is None:
             return place(user, self.environment)
         return None if project is None else self.project / project
 
 
-def install(
-    host: Host, program: Program, where: Place, *, server: bool = True, hooks: bool = True
-) -> Iterator[Change]:
+def install(host: Host, program: Program, where: Place, *, hooks: bool = True) -> Iterator[Change]:
     """Yield the changes that install *program* in *host*; an empty change is true to the file.
 
     Raise ``SettingsError`` if a file cannot be read as settings.
     """
-    dropping = _drops(host, where)
-    for path, edits in _edits(host, program, where, server=server, hooks=hooks).items():
-        change = _change(path, edits, settings.snippet(host, program))
-        first = (
-            change.before is not None and _edited(change.before, dropping[path]) == change.before
-        )
-        yield replace(change, kept=first)
-
-
-def uninstall(host: Host, program: Program, where: Place) -> Iterator[Change]:
-    """Yield the changes that take bethink out of *host*.
-
-    A file that only the installation has changed gets the bytes of before.
-    """
-    added = _edits(host, program, where, server=True, hooks=True)
-    for path, edits in _drops(host, where).items():
-        change = _change(path, edits)
-        if change.before is None or not change:
+    snippet = settings.snippet(host, program)
+    for path, parts in _parts(host, where).items():
+        chosen = [each for each in parts if hooks or isinstance(each, ServerPart)]
+        if not chosen:
             continue
-        original = _read(_backup(path))
-        if _edited(original, added.get(path, [])) == change.before:
-            yield Change(path, change.before, original)
-        elif original is None and settings.is_empty(change.after or b""):
-            yield Change(path, change.before, None)
-        else:
-            yield change
+        with _told(path, snippet):
+            before, copy = _read(path), _read(_backup(path))
+            text = after = _text(before)
+            for part in chosen:
+                after = part.put(after, program)
+            installed = _installed(parts, text, copy)
+            if after != text:
+                _refuse_read_only(path, snippet)
+        yield Change(path, before, after.encode(), None if installed else before is not None)
 
 
-def _edits(
-    host: Host, program: Program, where: Place, *, server: bool, hooks: bool
-) -> dict[Path, list[Edit]]:
-    edits: dict[Path, list[Edit]] = {}
-    if server and (file := where.server(host)) is not None:
-        edits.setdefault(file, []).append(settings.add_server(host, program))
-    if hooks and host.hooks is not None and (file := where.hooks(host)) is not None:
-        edits.setdefault(file, []).append(settings.add_hooks(host, host.hooks, program))
-    return edits
+def uninstall(host: Host, where: Place) -> Iterator[Change]:
+    """Yield the changes that take bethink out of *host*, and bring back what the copies hold.
+
+    Raise ``SettingsError`` if a file cannot be read as settings.
+    """
+    for path, parts in _parts(host, where).items():
+        with _told(path):
+            before, copy = _read(path), _read(_backup(path))
+            text = after = _text(before)
+            for part in _installed(parts, text, copy):
+                after = part.restore(after, _text(copy))
+            if after != text:
+                _refuse_read_only(path)
+        if after != text:
+            gone = not after and copy is None
+            top = where.top(path, host)
+            yield Change(path, before, None if gone else after.encode(), False, top)
 
 
-def _drops(host: Host, where: Place) -> dict[Path, list[Edit]]:
-    edits: dict[Path, list[Edit]] = {}
+def is_installed(host: Host, where: Place) -> bool:
+    """Return whether the settings of *host* name bethink, by ``install`` or by hand.
+
+    Raise ``SettingsError`` if a file cannot be read as settings.
+    """
+    for path, parts in _parts(host, where).items():
+        with _told(path):
+            text = _text(_read(path))
+            if any(part.holds(text) for part in parts):
+                return True
+    return False
+
+
+def _parts(host: Host, where: Place) -> dict[Path, list[_Part]]:
+    """Return what bethink has in each file of *host*."""
+    parts: dict[Path, list[_Part]] = {}
     if (file := where.server(host)) is not None:
-        edits.setdefault(file, []).append(settings.drop_server(host))
+        parts.setdefault(file, []).append(ServerPart(host))
     if host.hooks is not None and (file := where.hooks(host)) is not None:
-        edits.setdefault(file, []).append(settings.drop_hooks(host, host.hooks))
-    return edits
+        parts.setdefault(file, []).append(HooksPart(host, host.hooks))
+    return parts
 
 
-def _change(path: Path, edits: list[Edit], snippet: str = "") -> Change:
+def _installed(parts: Iterable[_Part], text: str, copy: bytes | None) -> list[_Part]:
+    """Return the *parts* of *text* that are bethink's own, not written by hand.
+
+    Beside a *copy* of the first state, every part is.
+    """
+    return [each for each in parts if each.made(text) or (copy is not None and each.holds(text))]
+
+
+@contextmanager
+def _told(path: Path, snippet: str = "") -> Iterator[None]:
+    """Raise ``SettingsError`` for a fault of the file *path*."""
     try:
-        before = _read(path)
-        change = Change(path, before, _edited(before, edits))
+        yield
     except (JsonError, TomlError, UnicodeDecodeError) as error:
         raise SettingsError(path, str(error), snippet) from None
     except OSError as error:
         raise SettingsError(path, error.strerror or str(error), snippet) from None
-    if change and before is not None and not path.stat().st_mode & 0o222:
+
+
+def _refuse_read_only(path: Path, snippet: str = "") -> None:
+    if path.exists() and not path.stat().st_mode & 0o222:
         raise SettingsError(path, "is read-only", snippet)
-    return change
 
 
-def _edited(before: bytes | None, edits: list[Edit]) -> bytes | None:
-    text = (before or b"").decode("utf-8")
-    for edit in edits:
-        text = edit(text)
-    return text.encode("utf-8") if text or before is not None else None
+def _text(content: bytes | None) -> str:
+    return (content or b"").decode("utf-8")
 
 
 def _read(path: Path) -> bytes | None:

@@ -1,11 +1,15 @@
-"""The entries that bethink adds to a host's settings, and the change of one settings file."""
+"""What bethink adds to a host's settings: the entry of the server, and the hooks.
+
+An entry or a hook is made by ``install`` if its words are those of some ``Program``: an absolute
+path, and no further argument or environment. The rest was written by hand.
+"""
 
 from __future__ import annotations
 
 import json
 import re
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -18,7 +22,13 @@ NAME: Final = "bethink"
 HOOK_SECONDS: Final = 5
 """How long a host waits for a hook; the hook itself gives up after 1.5 s."""
 
-Edit = Callable[[str], str]
+_PROGRAM: Final = (
+    r"(?:[a-z]:)?[\\/](?:[^\0]*[\\/])?(?:bethink(?:\.exe)?|[^\0]+\0-m\0bethink_adapters\.cli)"
+)
+_OPTIONS: Final = r"(?:\0--db\0[^\0]+)?(?:\0--namespace\0[^\0]+)?"
+_SERVER: Final = re.compile(rf"{_PROGRAM}\0mcp{_OPTIONS}", re.IGNORECASE)
+_HOOK: Final = re.compile(rf"{_PROGRAM}{_OPTIONS}\0hook\0[a-z-]+", re.IGNORECASE)
+_SURROUNDINGS: Final = ("env", "environment", "envFile", "cwd")
 
 
 @dataclass(frozen=True)
@@ -52,54 +62,98 @@ class Program:
         return options + ([] if self.namespace is None else ["--namespace", self.namespace])
 
 
-def add_server(host: Host, program: Program) -> Edit:
-    """Return the edit that adds the server, or brings the server up to date."""
-    path, entry = (host.root, NAME), program.server(host)
-    if host.shape == "toml":
-        return lambda text: toml.put(text, path, entry)
-    return lambda text: jsonc.put(text, path, entry)
+@dataclass(frozen=True)
+class ServerPart:
+    """The entry of the server in the settings of *host*."""
+
+    host: Host
+
+    def put(self, text: str, program: Program) -> str:
+        """Return *text* with the entry that starts *program*."""
+        put = toml.put if self.host.shape == "toml" else jsonc.put
+        return put(text, self._path, program.server(self.host))
+
+    def holds(self, text: str) -> bool:
+        """Return whether *text* has an entry."""
+        return self._entry(text) is not None
+
+    def made(self, text: str) -> bool:
+        """Return whether *text* has an entry that ``install`` made."""
+        entry = self._entry(text)
+        if not isinstance(entry, dict) or any(entry.get(name) for name in _SURROUNDINGS):
+            return False
+        command = entry.get("command")
+        words = [*(_listed(command) or [command]), *_listed(entry.get("args"))]
+        return _SERVER.fullmatch("\0".join(map(str, words))) is not None
+
+    def restore(self, text: str, first: str) -> str:
+        """Return *text* with the entry as in *first*."""
+        if self.host.shape == "toml":
+            return toml.restore(text, self._path, first)
+        return jsonc.restore(text, self._path, first, self._path)
+
+    @property
+    def _path(self) -> tuple[str, str]:
+        return (self.host.root, NAME)
+
+    def _entry(self, text: str) -> Any:
+        found = toml.read(text) if self.host.shape == "toml" else jsonc.read(text)
+        for key in self._path:
+            found = found.get(key) if isinstance(found, dict) else None
+        return found
 
 
-def drop_server(host: Host) -> Edit:
-    """Return the edit that removes the server, and an object that has nothing else."""
-    if host.shape == "toml":
-        return lambda text: toml.drop(text, (host.root, NAME))
+@dataclass(frozen=True)
+class HooksPart:
+    """The *hooks* in the settings of *host*."""
 
-    def edit(text: str) -> str:
-        return _pruned(jsonc.drop(text, (host.root, NAME)), (host.root,)) if text.strip() else text
+    host: Host
+    hooks: Hooks
 
-    return edit
-
-
-def add_hooks(host: Host, hooks: Hooks, program: Program) -> Edit:
-    """Return the edit that adds the hooks, or brings the hooks up to date."""
-    command = program.hook(host)
-
-    def edit(text: str) -> str:
-        if hooks.versioned:
-            text = jsonc.put(text, ("version",), _data(text).get("version", 1))
-        for event in _events(hooks):
-            group = _group(hooks, command)
-            path, old = _find(text, host, event)
+    def put(self, text: str, program: Program) -> str:
+        """Return *text* with the hooks that call *program*."""
+        if self.hooks.versioned and _member(text, "version") is None:
+            text = jsonc.put(text, ("version",), 1)
+        for event in self._events:
+            group = _group(self.hooks, program.hook(self.host))
+            path, old = self._find(text, event)
             text = jsonc.put(text, path, old | group if old else group)
         return text
 
-    return edit
+    def holds(self, text: str) -> bool:
+        """Return whether *text* has a hook."""
+        return any(self._groups(text))
 
+    def made(self, text: str) -> bool:
+        """Return whether *text* has a hook that ``install`` made."""
+        return any(_is_made(_command(group)) for group in self._groups(text))
 
-def drop_hooks(host: Host, hooks: Hooks) -> Edit:
-    """Return the edit that removes the hooks, and containers that hold nothing else."""
-
-    def edit(text: str) -> str:
-        if not text.strip():
-            return text
-        for event in _events(hooks):
-            path, old = _find(text, host, event)
+    def restore(self, text: str, first: str) -> str:
+        """Return *text* with the hooks as in *first*."""
+        for event in self._events:
+            path, old = self._find(text, event)
             if old:
-                text = _pruned(jsonc.drop(text, path), ("hooks", event), ("hooks",))
+                text = jsonc.restore(text, path, first, self._find(first, event)[0])
+        bare = _member(text, "hooks") == _member(first, "hooks")
+        if self.hooks.versioned and bare and _member(text, "version") == 1:
+            text = jsonc.restore(text, ("version",), first, ("version",))
         return text
 
-    return edit
+    @property
+    def _events(self) -> tuple[str, ...]:
+        return (self.hooks.start, self.hooks.prompt, self.hooks.stop)
+
+    def _groups(self, text: str) -> Iterator[dict[str, Any]]:
+        return filter(None, (self._find(text, event)[1] for event in self._events))
+
+    def _find(self, text: str, event: str) -> tuple[tuple[str | int, ...], dict[str, Any] | None]:
+        """Return the path of bethink's group of *event*, and the group; else the path to append."""
+        events = _member(text, "hooks")
+        groups = events.get(event) if isinstance(events, dict) else None
+        for place, group in enumerate(_listed(groups)):
+            if _is_call(_command(group), self.host):
+                return ("hooks", event, place), group
+        return ("hooks", event, len(_listed(groups))), None
 
 
 def snippet(host: Host, program: Program) -> str:
@@ -107,18 +161,6 @@ def snippet(host: Host, program: Program) -> str:
     if host.shape == "toml":
         return toml.put("", (host.root, NAME), program.server(host))
     return json.dumps({host.root: {NAME: program.server(host)}}, indent=2, ensure_ascii=False)
-
-
-def is_empty(settings: bytes) -> bool:
-    """Return whether *settings* hold nothing, apart from the version that hooks want."""
-    text = settings.decode("utf-8")
-    return not text.strip() or (
-        text.lstrip().startswith("{") and _data(text) in ({}, {"version": 1})
-    )
-
-
-def _events(hooks: Hooks) -> tuple[str, ...]:
-    return (hooks.start, hooks.prompt, hooks.stop)
 
 
 def _group(hooks: Hooks, command: str) -> dict[str, Any]:
@@ -130,37 +172,33 @@ def _group(hooks: Hooks, command: str) -> dict[str, Any]:
     return {"hooks": [{**item, "timeout": HOOK_SECONDS * hooks.unit}]}
 
 
-def _find(text: str, host: Host, event: str) -> tuple[tuple[str | int, ...], dict[str, Any] | None]:
-    """Return the path of bethink's group of *event*, and the group; else the path to append."""
-    groups = _data(text).get("hooks", {})
-    groups = groups.get(event, []) if isinstance(groups, dict) else []
-    for place, group in enumerate(groups if isinstance(groups, list) else []):
-        items = group.get("hooks", [group]) if isinstance(group, dict) else []
-        if isinstance(items, list) and len(items) == 1 and _is_own(items[0], host):
-            return ("hooks", event, place), group
-    return ("hooks", event, len(groups)), None
+def _command(group: object) -> str:
+    """Return the command line of a *group* of a single hook, else ""."""
+    items = _listed(group.get("hooks", [group])) if isinstance(group, dict) else []
+    command = items[0].get("command") if len(items) == 1 and isinstance(items[0], dict) else None
+    return command if isinstance(command, str) else ""
 
 
-def _is_own(item: object, host: Host) -> bool:
-    command = item.get("command") if isinstance(item, dict) else None
-    if not isinstance(command, str) or not command.endswith(f" hook {host.name}"):
+def _is_call(command: str, host: Host) -> bool:
+    """Return whether *command* calls bethink's hook of *host*."""
+    own = re.search(r"\bbethink(_adapters\.cli)?\b", command)
+    return own is not None and command.endswith(f" hook {host.name}")
+
+
+def _is_made(command: str) -> bool:
+    """Return whether ``install`` wrote *command*, for whatever program."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
         return False
-    return re.search(r"\bbethink(_adapters\.cli)?\b", command) is not None
+    return _HOOK.fullmatch("\0".join(words)) is not None
 
 
-def _data(text: str) -> Mapping[str, Any]:
-    data = jsonc.parse(text).data if text.strip("\ufeff \t\r\n") else {}
-    if not isinstance(data, dict):
-        raise jsonc.JsonError("the settings are no JSON object")
-    return data
+def _member(text: str, name: str) -> Any:
+    """Return the value of *name* in the object *text*, else None."""
+    data = jsonc.read(text)
+    return data.get(name) if isinstance(data, dict) else None
 
 
-def _pruned(text: str, *paths: Sequence[str]) -> str:
-    """Return *text* without those of *paths* that hold an empty container."""
-    for path in paths:
-        found: Any = _data(text)
-        for key in path:
-            found = found.get(key) if isinstance(found, dict) else None
-        if found in ({}, []) and found is not None:
-            text = jsonc.drop(text, path)
-    return text
+def _listed(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []

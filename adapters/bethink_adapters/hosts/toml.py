@@ -28,41 +28,53 @@ def read(text: str) -> dict[str, Any]:
 
 def put(text: str, path: Sequence[str], values: Mapping[str, Any]) -> str:
     """Return *text* with the table at *path* holding *values*; nested mappings are subtables."""
-    found: Any = read(text)
-    for key in path:
-        found = found.get(key) if isinstance(found, dict) else None
+    found, newline = _at(text, path), _newline(text)
     if found == values:
         return text
-    newline = "\r\n" if "\r\n" in text else "\n"
     block = newline.join(_lines(path, values)) + newline
     if found is None:
-        gap = "" if not text.strip() else ("" if text.endswith("\n") else newline) + newline
-        changed = text + gap + block
-    else:
-        start, end = _span(text, path)
-        changed = text[:start] + block + (newline if end < len(text) else "") + text[end:]
-    read(changed)
-    return changed
+        gap = "" if text.endswith("\n") or not text else newline
+        return _checked(text + gap + (newline if text else "") + block)
+    start, end = _span(text, path)
+    return _checked(text[:start] + block + text[end:])
 
 
-def drop(text: str, path: Sequence[str]) -> str:
-    """Return *text* without the table at *path*; a missing table changes nothing."""
+def restore(text: str, path: Sequence[str], first: str) -> str:
+    """Return *text* with the table at *path* as in *first*: as written, or missing."""
+    if _at(text, path) is None:
+        return text
+    (start, end), newline = _span(text, path), _newline(text)
+    head, block, tail = text[:start], "", text[end:]
+    if _at(first, path) is not None:
+        block = first[slice(*_span(first, path))]
+        if tail and not block.endswith("\n"):
+            block += newline
+    elif re.search(r"\n\r?\n$", head):  # the line before the table came with the table
+        head = head.removesuffix(newline)
+        if first and not first.endswith("\n") and not tail:
+            head = head.removesuffix(newline)
+    return _checked(head + block + tail)
+
+
+def _at(text: str, path: Sequence[str]) -> Any:
+    """Return the value at *path*, None if there is none."""
     found: Any = read(text)
     for key in path:
         found = found.get(key) if isinstance(found, dict) else None
-    if found is None:
-        return text
-    start, end = _span(text, path)
-    kept = text[:start]
-    if end == len(text):
-        kept = re.sub(r"(\r?\n)(\r?\n)$", r"\1", kept)
-    changed = kept + text[end:]
-    read(changed)
-    return changed
+    return found
+
+
+def _checked(text: str) -> str:
+    read(text)
+    return text
+
+
+def _newline(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"
 
 
 def _span(text: str, path: Sequence[str]) -> tuple[int, int]:
-    """Return where the table at *path*, and its subtables behind, begin and end."""
+    """Return where the table at *path* begins, and where the last value ends, also of subtables."""
     names = r"\s*\.\s*".join(
         f"(?:{re.escape(key)}|\"{re.escape(key)}\"|'{re.escape(key)}')" for key in path
     )
@@ -72,8 +84,10 @@ def _span(text: str, path: Sequence[str]) -> tuple[int, int]:
     inside = [place for place, head in enumerate(heads) if own.match(head[0])]
     if not inside or inside != list(range(inside[0], inside[-1] + 1)):
         raise TomlError(f"[{'.'.join(path)}] is not one block; change it by hand")
-    after = inside[-1] + 1
-    return heads[inside[0]].start(), heads[after].start() if after < len(heads) else len(text)
+    start, after = heads[inside[0]].start(), inside[-1] + 1
+    stop = heads[after].start() if after < len(heads) else len(text)
+    *_, last = re.finditer(r"^[ \t]*[^\s#].*\n?", plain[start:stop], re.MULTILINE)
+    return start, start + last.end()
 
 
 def _lines(path: Sequence[str], values: Mapping[str, Any]) -> list[str]:

@@ -16,7 +16,7 @@ from starlette.responses import Response
 from bethink import MemoryStore, NotFoundError
 
 from .. import tasks
-from ..hosts import Host, Place, Program, SettingsError, uninstall
+from ..hosts import Host, Place, SettingsError, is_installed
 from ..surface.location import project_namespace
 from . import results
 from .caller import Client
@@ -114,7 +114,7 @@ def list_hosts(caller: Client) -> Response:
 
 def _host(host: Host, where: Place) -> dict[str, Any]:
     try:
-        installed, detail = any(uninstall(host, Program(["bethink"]), where)), ""
+        installed, detail = is_installed(host, where), ""
     except SettingsError as error:
         installed, detail = False, str(error)
     return {"name": host.name, "title": host.title, "installed": installed, "detail": detail}

@@ -71,7 +71,35 @@ def test_a_file_that_cannot_be_changed_is_told_with_the_entry_and_the_rest_is_do
     assert "Cursor: installed in" in done.out
     assert (home / ".codex" / "config.toml").read_text() == "[broken"
     assert run("uninstall", "--all").code == 1
-    assert list((home / ".cursor").iterdir()) == []
+    assert not (home / ".cursor").exists()
+
+
+def test_uninstalling_needs_no_arguments_of_the_installation(run: Run, home: Path) -> None:
+    file = home / ".cursor" / "mcp.json"
+    file.write_text("{ }\n")
+    run("install", "cursor", "--db", "elsewhere.db", "--no-hooks")
+    assert "elsewhere.db" in file.read_text()
+    assert "Cursor: uninstalled in" in run("uninstall", "cursor").out
+    assert [each.read_text() for each in (home / ".cursor").iterdir()] == ["{ }\n"]
+    assert run("uninstall", "cursor").out == "Cursor: nothing to change\n"
+
+
+def test_what_was_written_by_hand_is_told_to_stay(run: Run, home: Path) -> None:
+    file = home / ".cursor" / "mcp.json"
+    text = '{"mcpServers": {"bethink": {"command": "bethink", "args": ["mcp"]}}}'
+    file.write_text(text)
+    stays = "  what was written by hand stays\n"
+    assert run("uninstall", "cursor").out == f"Cursor: nothing to change\n{stays}"
+    run("install", "cursor", "--no-hooks")
+    assert run("uninstall", "cursor").out == f"Cursor: uninstalled in {file}\n{stays}"
+    assert file.read_text() == text
+
+
+def test_a_folder_that_installing_made_is_no_host_afterwards(run: Run, home: Path) -> None:
+    run("install", "kiro", "lm-studio", "antigravity", "zed")
+    run("uninstall", "--all")
+    assert sorted(each.name for each in home.iterdir()) == [".codex", ".cursor"]
+    assert [each["host"] for each in run("install", "--all", "--json").data] == ["codex", "cursor"]
 
 
 def test_the_doctor_starts_the_server_and_looks_at_the_hosts(run: Run, home: Path) -> None:

@@ -47,7 +47,7 @@ def test_installing_twice_changes_nothing_and_uninstalling_gives_the_bytes_back(
             change.apply()
         assert all(value is not None for value in bytes_of(files).values())
         assert not any(install(host, PROGRAM, where))
-        for change in uninstall(host, PROGRAM, where):
+        for change in uninstall(host, where):
             change.apply()
         assert bytes_of(files) == before
 
@@ -62,3 +62,22 @@ def test_settings_that_cannot_be_read_are_left_alone(tmp_path: Path, text: str) 
         list(install(HOSTS["cursor"], PROGRAM, where))
     assert '"mcpServers"' in caught.value.snippet
     assert file.read_bytes() == text.encode("latin-1")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("[1, 2]", "the file holds no object"),
+        ("null", "the file holds no object"),
+        ('{"mcp": []}', "mcp holds no object"),
+    ],
+)
+def test_a_value_in_the_place_of_an_object_is_named(tmp_path: Path, text: str, reason: str) -> None:
+    where = Place({"HOME": str(tmp_path)})
+    file = where.server(HOSTS["opencode"])
+    assert file is not None
+    file.parent.mkdir(parents=True)
+    file.write_text(text)
+    with pytest.raises(SettingsError) as caught:
+        list(install(HOSTS["opencode"], PROGRAM, where))
+    assert str(caught.value) == f"{file}: {reason}; the file was left as it is"

@@ -27,8 +27,8 @@ def write(where: Place, host: str, text: str, *, hooks: bool = False) -> Path:
 
 
 def apply(where: Place, host: str, program: Program = PROGRAM, *, out: bool = False) -> None:
-    changes = uninstall if out else install
-    for change in changes(HOSTS[host], program, where):
+    known = HOSTS[host]
+    for change in uninstall(known, where) if out else install(known, program, where):
         if change:
             change.apply()
 
@@ -86,7 +86,7 @@ def test_the_first_state_is_kept_once_and_goes_when_restored(where: Place) -> No
     assert backup.read_text() == '{"a": 1}'
     apply(where, "cursor", Program(["/new/bethink"]))
     assert backup.read_text() == '{"a": 1}'
-    apply(where, "cursor", Program(["/new/bethink"]), out=True)
+    apply(where, "cursor", out=True)
     assert file.read_text() == '{"a": 1}'
     assert not backup.exists()
     assert {each.name for each in file.parent.iterdir()} == {"mcp.json"}
@@ -115,6 +115,12 @@ def test_a_read_only_file_is_left_alone(where: Place) -> None:
     apply(where, "cursor")
     file.chmod(0o444)
     assert not any(install(HOSTS["cursor"], PROGRAM, where))
+
+
+def test_a_broken_file_of_hooks_is_no_matter_without_hooks(where: Place) -> None:
+    write(where, "cursor", "{broken", hooks=True)
+    [change] = install(HOSTS["cursor"], PROGRAM, where, hooks=False)
+    assert change.path.name == "mcp.json"
 
 
 def test_a_folder_in_the_place_of_a_file_is_told(where: Place, tmp_path: Path) -> None:

@@ -83,6 +83,7 @@ def test_a_task_of_claude_code_has_the_list_in_its_id(
 
 def test_hosts_tell_whether_bethink_is_installed(desk: Path, client: Client) -> None:
     (desk.parent / "home/.cursor").mkdir()
+    (desk.parent / "home/.cursor/mcp.json").write_text('{"mcpServers": {}}')
     [host] = client().get("/v1/hosts").json()["items"]
     assert (host["name"], host["installed"]) == ("cursor", False)
     where = Place({"HOME": str(desk.parent / "home")})
