@@ -34,7 +34,7 @@ EMBEDDED = ""
 DIMENSION_SETTING: Final = f"dimension:{EMBEDDED}"
 """The setting with the length of the embedder's vectors."""
 
-SEGMENT_FORMAT: Final = 8
+SEGMENT_FORMAT: Final = 9
 """Raised when segments change, in layout or in terms; segments of other formats are not loaded."""
 
 

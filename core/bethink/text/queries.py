@@ -20,6 +20,7 @@ from .tokenizer import (
     HAN,
     bigrams,
     cached_if_short,
+    is_emoji,
     is_unspaced,
     split,
     token_terms,
@@ -119,7 +120,7 @@ def _token_facts(token: str) -> _TokenFacts:
         return _TokenFacts(parts, parts, -1)
     words, terms = token_words(token), token_terms(token)
     if not token.isascii():
-        return _TokenFacts(terms, terms, -1)
+        return _TokenFacts(terms, terms, 0 if is_emoji(token) else -1)
     # A memory has the date in words beside the text, so an ISO date asks for day and month, too.
     date = _ISO_DATE.fullmatch(token)
     day = day_terms(int(date[1]), int(date[2])) if date else []

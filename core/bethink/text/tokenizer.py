@@ -9,6 +9,8 @@ A token is a run of an unspaced script, or a word with everything joined to the 
   first character of a Korean word, since particles follow.
 - Identifiers give the parts and the whole: ``gen-itgc``, ``gen_itgc`` and ``genItgc`` all give
   ``gen``, ``itgc`` and ``genitgc``; for the same reason ``wi-fi`` meets ``wifi``.
+- Names of a letter and signs stay whole: ``C++``, ``C#``. An emoji is a word; skin tones and
+  joiners do not count.
 - Numbers stay whole: ``3.5``, ``1,000`` (as ``1000``), ``3.11.7``. The term of ``3rd`` is ``3``.
 - "Anna's" is ``anna`` and "I'll" is ``i`` (not ``ill``); "don't" is ``dont``, like no other word.
 - A word in Latin letters gives the first eight letters of the English stem, other alphabets give
@@ -68,8 +70,13 @@ _PLAIN_LETTERS |= str.maketrans(
 
 _LETTER = rf"(?:[^\W{_UNSPACED}]|[{_MARKS}])"
 _JOINT = r"(?:['-]|[.,](?<=\d[.,])(?=\d))"
-_TOKENS = lazy_pattern(rf"[{_UNSPACED}]+|{_LETTER}+(?:{_JOINT}{_LETTER}+)*")
-_ASCII_TOKENS = lazy_pattern(rf"\w+(?:{_JOINT}\w+)*", re.ASCII)
+_LETTER_AND_SIGNS = r"\b[A-Za-z](?:\+\+|#)(?!\w)"
+_EMOJI = "[\u2600-\u27bf\u2b50\u2b55\U0001f000-\U0001f3fa\U0001f400-\U0001faff]"
+_TOKENS = lazy_pattern(
+    rf"[{_UNSPACED}]+|{_LETTER_AND_SIGNS}|{_LETTER}+(?:{_JOINT}{_LETTER}+)*|{_EMOJI}"
+)
+_ASCII_TOKENS = lazy_pattern(rf"{_LETTER_AND_SIGNS}|\w+(?:{_JOINT}\w+)*", re.ASCII)
+_IS_EMOJI = lazy_pattern(_EMOJI)
 UNSPACED_RUN = lazy_pattern(f"[{_UNSPACED}]+")
 _POINT_RUN = lazy_pattern(f"[{_POINTS}]+")
 _OTHER_DIGIT = lazy_pattern(r"[^\D0-9]")
@@ -105,8 +112,11 @@ def words(text: str) -> list[str]:
 
 
 def stems(text: str) -> list[str]:
-    """Return the words of *text*, plain English words stemmed, then single Han and Hangul signs."""
-    return _collect(text, lambda token: map(_stem_ascii, token_words(token)))
+    """Return the words of *text*, plain English words stemmed, then single Han and Hangul signs.
+
+    Signs and emoji are left out.
+    """
+    return _collect(text, _token_stems)
 
 
 def terms(text: str) -> list[str]:
@@ -145,6 +155,11 @@ def is_unspaced(token: str) -> bool:
     return not token.isascii() and UNSPACED_RUN.match(token) is not None
 
 
+def is_emoji(token: str) -> bool:
+    """Return whether a token is an emoji."""
+    return not token.isascii() and _IS_EMOJI.match(token) is not None
+
+
 def bigrams(run: str) -> list[str]:
     """Return the overlapping pairs of characters of an unspaced run, or a run of one character."""
     return [run[i : i + 2] for i in range(len(run) - 1)] or [run]
@@ -172,6 +187,11 @@ def _split_token(token: str) -> tuple[str, ...]:
 
 
 token_words = cached_if_short(_split_token)
+
+
+@cached_if_short
+def _token_stems(token: str) -> tuple[str, ...]:
+    return () if is_emoji(token) else tuple(map(_stem_ascii, token_words(token.rstrip("+#"))))
 
 
 def token_terms(token: str) -> tuple[str, ...]:

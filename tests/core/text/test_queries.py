@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
+from bethink import MemoryStore
 from bethink.text import read_query, terms
 
 from .test_tokenizer import ANY_SCRIPT
@@ -90,6 +91,29 @@ def test_an_iso_date_also_asks_for_the_day_that_stands_beside_a_memory() -> None
 
 def test_as_many_words_of_english_as_of_others_make_an_english_query() -> None:
     assert read_query("the und report").terms == ["und", "report"]
+
+
+def test_emoji_do_not_make_a_query_foreign() -> None:
+    assert read_query("when is the party 🎉🎉🎉").terms == ["parti", "🎉"]
+
+
+def test_names_with_signs_and_emoji_are_found() -> None:
+    with MemoryStore() as store:
+        store.store_many(
+            [
+                "C++ code has two spaces and no tabs, see the wiki of the platform team",
+                "C# is used by the desktop team",
+                "C is used by the firmware team",
+                "👍",
+                "party 🎉 tonight",
+            ]
+        )
+
+        def first(query: str) -> str:
+            return store.recall(query, mode="keyword")[0].content
+
+        assert [first(query)[:2] for query in ("C++", "c#", "C")] == ["C+", "C#", "C "]
+        assert [first(query)[:5] for query in ("👍🏽", "🎉")] == ["👍", "party"]
 
 
 def test_accented_words_are_never_english_stop_words() -> None:

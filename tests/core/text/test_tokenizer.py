@@ -36,7 +36,10 @@ ANY_SCRIPT = st.text(
         ("3.5 1,000 1,234.50 v1.2.3 5.2GB", "3.5 1000 1234.50 v 1.2.3 5.2 gb"),
         ("2023-05-08", "2023 05 08"),
         ("", ""),
-        ("... !? 🎉", ""),
+        ("... !? →", ""),
+        ("C++, C# (not C)", "c++ c# not c"),
+        ("é C# i++ C++20 a#b issue #12 x+y", "e c# i++ c 20 a b issue 12 x y"),
+        ("party 🎉! ok👍🏽 ❤️ 👨‍👩 🇩🇪", "party 🎉 ok 👍 ❤ 👨 👩 🇩 🇪"),
     ],
 )
 def test_words_are_folded_and_split(text: str, expected: str) -> None:
@@ -164,6 +167,11 @@ def test_separators_separate(char: str) -> None:
 @pytest.mark.parametrize("char", ["\u00ad", "\u200d", "\ufeff", "\u2060"])
 def test_invisible_characters_vanish(char: str) -> None:
     assert words(f"le{char}ft") == ["left"]
+
+
+def test_stems_have_neither_signs_nor_emoji() -> None:
+    assert stems("C++ parties 🎉, Zoë likes C#") == ["c", "parti", "zoe", "like", "c"]
+    assert stems("C++ and F#") == ["c", "and", "f"]
 
 
 def test_very_long_words_are_kept_whole() -> None:
