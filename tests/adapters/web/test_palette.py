@@ -107,6 +107,8 @@ def test_axe_finds_nothing_in_the_palette(page: Any) -> None:
 
 
 def test_the_navigation_counts_conflicts_as_the_journal_grows(page: Any, server: Served) -> None:
+    with MemoryStore(server.path) as store:
+        store.store_many(f"The fee is {number} euros." for number in range(15))
     badge = page.locator(".side .badge")
     badge.filter(has_text="99+ open").wait_for()
     page.goto("/?ns=users")

@@ -103,6 +103,9 @@ SHARES = word_set("% percent")
 HOURS = word_set("am pm oclock")
 ORDINALS = word_set("st nd rd th of the")
 
+NUMBERED = _words("NUMBERED")
+"""Things with a number for a name: "ticket 3"."""
+
 DETERMINERS = word_set("the my our")
 ORDINAL_ENDINGS = word_set("st nd rd th")
 FIRST_PERSON = word_set("i my me mine we our us im ive id")

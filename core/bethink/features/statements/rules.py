@@ -182,12 +182,17 @@ def _subjects_differ(x: Statement, y: Statement, common: frozenset[str]) -> bool
     # "Someone left" may be about anybody, so the words after the subject decide.
     if x.vague or y.vague or not (x.terms and y.terms):
         return False
+    single_post = not lex.POSTS.isdisjoint(common)
+    # "Ticket 3 waits", "ticket 4 waits".
+    named = x.numbered and y.numbered and x.number != y.number and not single_post
+    if named and x.bag - {x.number} == y.bag - {y.number}:
+        return True
     # "Order 12" and "order 13" differ by the number, though most words are shared.
-    if x.label and y.label and x.label != y.label and lex.POSTS.isdisjoint(common):
+    if x.label and y.label and x.label != y.label and not single_post:
         return x.bag != y.bag or lex.SINGLE_VALUED.isdisjoint(common)
     if (x.personal or y.personal) and not (x.owned and y.owned):
         return False
-    return x.first not in y.bag and y.first not in x.bag and lex.POSTS.isdisjoint(common)
+    return x.first not in y.bag and y.first not in x.bag and not single_post
 
 
 def _numbered_apart(x: Statement, y: Statement) -> bool:

@@ -128,6 +128,7 @@ class Statement:
     ``vague``: about nobody in particular; ``event``: going on; ``personal``: about the speaker or
     user; ``being``: about the nature or place of something; ``owned``: about a possession;
     ``label``: the numbered subject; ``number``: the number or letter after the first words;
+    ``numbered``: the number is a name, as of a ticket;
     ``subject``: the terms before a form of "be" or "have"; ``added``: an addition; ``condition``:
     the terms of an opening "if" or "for".
     """
@@ -149,6 +150,7 @@ class Statement:
     owned: bool
     label: str
     number: str
+    numbered: bool
     subject: frozenset[str]
     added: bool
     condition: frozenset[str]
@@ -346,6 +348,7 @@ def _statement(part: str, last: tuple[str, ...]) -> Statement | None:
         owned=_OWNED.match(part) is not None,
         label=_match_start(_LABEL, part),
         number=_leading_number(tokens, terms),
+        numbered=_is_numbered(tokens),
         subject=_subject(tokens, terms),
         condition=_set(filter(None, map(_term, _tokens(_match_start(_CONDITION, part))))),
         added=not lex.ADDITIONS.isdisjoint(tokens)
@@ -377,6 +380,12 @@ def _leading_number(tokens: Sequence[str], terms: Sequence[str]) -> str:
             tells = (named or ordinal) and all(terms[start:i])
             return (_figure(token) or token) if tells else ""
     return ""
+
+
+def _is_numbered(tokens: Sequence[str]) -> bool:
+    """Return whether a statement begins with a thing with a number for a name."""
+    noun, *rest = [each for each in tokens[:4] if each not in ("the", "number", "no")] or [""]
+    return noun in lex.NUMBERED and bool(rest) and _is_number(rest[0])
 
 
 def _is_number(token: str) -> bool:

@@ -203,6 +203,34 @@ def test_what_may_be_a_conflict_is_a_possible_one(one: str, other: str) -> None:
 @pytest.mark.parametrize(
     ("one", "other"),
     [
+        ("Ticket 3 waits for review.", "Ticket 4 waits for review."),
+        ("The server number 1 runs Linux", "The server number 2 runs Linux"),
+        ("Step 2 takes ten minutes", "step 3 takes ten minutes"),
+        ("Issue #17 blocks the release", "Issue #18 blocks the release"),
+        ("Note 3.", "Note 4."),
+    ],
+)
+def test_things_with_a_number_for_a_name_are_apart(one: str, other: str) -> None:
+    assert tier(one, other) is None
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Use room 12", "Use room 13"),
+        ("The meeting is in room 12", "The meeting is in room 13"),
+        ("Version 3 is the newest", "Version 4 is the newest"),
+        ("Ticket 3 waits for 2 days", "Ticket 3 waits for 5 days"),
+        ("3 tickets wait", "4 tickets wait"),
+    ],
+)
+def test_numbers_that_are_values_conflict(one: str, other: str) -> None:
+    assert tier(one, other) == "likely"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
         ("User lives in Lisbon", "The rate limit is 100 requests per minute"),
         ("Ann lives in Lisbon", "Bob lives in Oslo"),
         ("A friend of Ann lives in Lisbon", "A friend of Ann lives in Oslo"),
