@@ -56,6 +56,7 @@ class Model:
         self.links: Links = {}
         self.merged: dict[int, list[str]] = {}
         self.undoes: dict[int, int] = {}
+        self.together: dict[int, list[int]] = {}
         self.linked: dict[int, tuple[str, str, str]] = {}
         self.names: list[Snapshot] = []
         self.facts: dict[str, Any] = {"failed": {}, "swept": None}

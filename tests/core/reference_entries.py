@@ -16,7 +16,8 @@ Records = dict[str, MemoryRecord]
 Named = dict[str, dict[str, Sequence[float]]]
 Links = dict[tuple[str, str, str], int]
 """The entries that made links: source, kind and target."""
-Undoing = tuple[MemoryRecord, dict[str, Any], Iterable[str]]
+Undoing = tuple[int, MemoryRecord, dict[str, Any], Iterable[str]]
+"""An entry, the record right after it, what to give back, and what must be unchanged."""
 
 
 @dataclass(frozen=True)

@@ -19,13 +19,17 @@ class WholeModel(Model):
         if 1 <= seq < len(self.entries) and self.entries[seq].action in ("relate", "unrelate"):
             return self._undo_link(seq)
         first, *others = self._undoings(seq)
-        self._check_last(seq, *first)
+        self._check_last(*first)
+        was, undoes = dict(self.records), dict[int, int]()
         with self.writing():
-            undone = self._take_back(seq, *first)
-            self.undoes[len(self.entries) - 1] = seq
-            for each in others:
-                self._take_back(seq, *each)
-        return self.current(undone)
+            for each in sorted([first, *others], key=lambda each: -each[0]):
+                self._take_back(*each)
+                undoes[len(self.entries) - 1] = each[0]
+            for each in (first, *others):
+                self._check_successor(was[each[1].id], self.records[each[1].id])
+        self.undoes |= undoes
+        self.together |= {each: list(undoes) for each in undoes}
+        return self.current(self.records[first[1].id])
 
     def _check_last(
         self, seq: int, left: MemoryRecord, back: dict[str, Any], checked: Iterable[str]
@@ -55,24 +59,34 @@ class WholeModel(Model):
         """Return the records that entry *seq* left, what to give back to each, what to check."""
         if not 1 <= seq < len(self.entries):
             raise NotFoundError("journal entry", str(seq))
-        entry = self.entries[seq]
-        before, after = self._around(seq)
-        if after is None or (before is None and entry.action != "store"):
+        first = self._undoing(seq)
+        if first is None:
             raise ValidationError("accesses, and what was erased")
-        if before is not None:
-            back = {name: getattr(before, name) for name in differing(before, after)}
-            others = self._superseded_before(seq, after.id, self.merged.get(seq, ()))
-            if not back and not others and not self._vectors_before(seq, after.id):
-                raise ValidationError("nothing to undo")
-            return [(after, back, back), *others]
-        everything = set(MemoryRecord.__slots__) - SILENT
-        others = self._superseded_before(seq, after.id)
-        return [(after, {"state": "forgotten"}, everything), *others]
+        others = self._superseded_before(seq, first[1].id, self.merged.get(seq, ()))
+        if self.entries[seq].action == "undo":
+            mates = (self._undoing(each) for each in self.together[seq] if each != seq)
+            others = [each for each in mates if each is not None and self._stands(each[1], each[3])]
+        if not first[2] and not others and not self._vectors_before(seq, first[1].id):
+            raise ValidationError("nothing to undo")
+        return [first, *others]
 
-    def _superseded_before(
-        self, seq: int, by: str, among: Sequence[str] | None = None
-    ) -> list[Undoing]:
+    def _undoing(self, seq: int) -> Undoing | None:
+        """Return how entry *seq* alone is undone, None if it is erased."""
+        before, after = self._around(seq)
+        if after is None or (before is None and self.entries[seq].action != "store"):
+            return None
+        if before is None:
+            return seq, after, {"state": "forgotten"}, set(MemoryRecord.__slots__) - SILENT
+        back = {name: getattr(before, name) for name in differing(before, after)}
+        return seq, after, back, back
+
+    def _stands(self, left: MemoryRecord, checked: Iterable[str]) -> bool:
+        now = self.records[left.id]
+        return all(getattr(now, name) == getattr(left, name) for name in checked)
+
+    def _superseded_before(self, seq: int, by: str, among: Sequence[str]) -> list[Undoing]:
         """Return what brings back what entry *seq* had superseded right before it."""
+        stored = self.entries[seq].action == "store"
         undoings: list[Undoing] = []
         while (earlier := self.entries[seq := seq - 1]).id is not None:
             old = self._around(seq)[1]
@@ -80,11 +94,11 @@ class WholeModel(Model):
                 continue  # erased since
             if old is None or old.superseded_by != by:
                 break
-            if among is not None and old.id not in among:
+            if not stored and old.id not in among:
                 break
-            checked = ("state", "superseded_by")
-            if all(getattr(self.records[old.id], name) == getattr(old, name) for name in checked):
-                undoings.append((old, {"state": "live", "superseded_by": None}, checked))
+            back = {"state": "live", "superseded_by": None}
+            if self._stands(old, back):
+                undoings.append((seq, old, back, back))
         return undoings
 
     def _around(self, seq: int) -> tuple[MemoryRecord | None, MemoryRecord | None]:
@@ -108,7 +122,7 @@ class WholeModel(Model):
         self, seq: int, left: MemoryRecord, back: dict[str, Any], checked: Iterable[str]
     ) -> MemoryRecord:
         now = self.records[left.id]
-        if any(getattr(now, name) != getattr(left, name) for name in checked):
+        if not self._stands(left, checked):
             raise ValidationError("it has changed since")
         if "state" not in back and now.state != "live":
             raise ValidationError("it is not alive")
@@ -120,19 +134,20 @@ class WholeModel(Model):
         after = replace(now, **back, updated_at=self.clock())
         if after.state == "live":
             self._check_key_free(after)
-        if after.state == "superseded":
-            self._check_successor(after)
         born = left.id not in self.entries[seq - 1].records
-        first = left.id == self.entries[seq].id
-        self._note("undo", after, self._vectors_before(seq, left.id) if first and not born else {})
+        self._note("undo", after, {} if born else self._vectors_before(seq, left.id))
         return after
 
-    def _check_successor(self, back: MemoryRecord) -> None:
+    def _check_successor(self, was: MemoryRecord, back: MemoryRecord) -> None:
+        if back.state != "superseded":
+            return
         by, seen = self.records.get(back.superseded_by or ""), {back.id}
         if by is None or by.state == "erased":
             raise ValidationError("its successor is gone")
         while by is not None and by.id not in seen:
             seen.add(by.id)
-            by = self.records.get(by.superseded_by or "")
+            last, by = by, self.records.get(by.superseded_by or "")
+        if by is None and was.state == "live" and last.state in ("forgotten", "erased"):
+            raise ValidationError("it would be hidden")
         if by is not None and by.id == back.id:
             raise ValidationError("its successor is superseded by it")

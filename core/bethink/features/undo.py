@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from ..errors import CompactedError, NotFoundError, ValidationError
-from ..memory.engine import Transaction
+from ..memory.engine import Engine, Transaction
 from ..memory.memories import Memories
 from ..memory.writing import check_key_free, comes_after, successor_of
 from ..model import fields
@@ -25,6 +25,9 @@ _HINTS: Final[Mapping[State, str]] = {
 
 _ACCESS_COUNTING_ACTIONS: Final = ("merge", "undo")
 """Actions that add the accesses of a second record to a record, or subtract them again."""
+
+_UNDOING_ACTIONS: Final = ("undo", "expire")
+"""Actions of the entries that an undo writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,42 +56,57 @@ class UndoVerbs(Memories):
         """Undo the mutation of journal *entry*, by a new entry; return the record.
 
         *entry* is a journal entry or an entry's number. Undoing the storing of a fact makes the
-        superseded record of the fact live again. An entry whose fields a later entry changed raises
-        ``ValidationError``, as do touches, snapshots and erasures; an unknown entry raises
+        superseded record of the fact live again. Undoing any entry of an undo takes the whole undo
+        back. An entry whose fields a later entry changed raises ``ValidationError``, as do touches,
+        snapshots and erasures, and an undo that would hide a fact; an unknown entry raises
         ``NotFoundError``.
         """
-        given = entry.seq if isinstance(entry, LogEntry) else entry
-        seq, engine = fields.integer("entry", given, 1), self._engine
+        number = entry.seq if isinstance(entry, LogEntry) else entry
+        seq, engine = fields.integer("entry", number, 1), self._engine
         engine.check_open()
         found = entry_at(engine.backend, seq)
         if found is not None and found.action in LINK_ACTIONS:
             return undo_link(engine, found)
-        first, *others = _plan_reversals(engine.backend, seq)
-        id = first.after.id
-        # Embedding takes long, so the transaction begins afterwards. If the text has changed
+        given, steps = _plan_reversals(engine.backend, seq)
+        ids = [step.after.id for step in steps]
+        # Embedding takes long, so the transaction begins afterwards. If a text has changed
         # meanwhile, the vector is wrong, and all begins again.
         while True:
-            known = engine.backend.find([id])[id].record
-            back = replace(known, **first.back)
-            vectors = _former_vectors(engine.backend, first)
-            if embedded_text(back) != embedded_text(known):
-                vectors[EMBEDDED] = engine.embed([back])[0]
+            known = engine.backend.find(ids)
+            vectors = [_vectors(engine, known[step.after.id].record, step) for step in steps]
             with engine.writing(guarded=False) as transaction:
-                rows = transaction.writer.find([id, *(each.after.id for each in others)])
-                row, now = rows[id]
-                unchanged = (now.content, now.author) == (known.content, known.author)
+                rows = transaction.writer.find(ids)
+                unchanged = all(_same_text(rows[id].record, known[id].record) for id in ids)
                 if unchanged:
-                    # The key must be free again before the superseded records take the key back.
-                    undone = _reverse(transaction, row, now, first, vectors)
-                    for each in others:
-                        _reverse(transaction, *rows[each.after.id], each, {})
+                    undone = {
+                        step.after.id: _reverse(transaction, *rows[step.after.id], step, its)
+                        for step, its in zip(steps, vectors, strict=True)
+                    }
+                    for id, back in undone.items():
+                        _refuse_hiding(transaction, seq, rows[id].record, back)
                     _refuse_gaps(transaction, seq)
             if unchanged:
-                return engine.current(undone)
+                return engine.current(undone[given.after.id])
 
 
-def _plan_reversals(backend: Backend, seq: int) -> list[_Reversal]:
-    """Return the entries to undo: *seq* first, then the supersessions that came with *seq*."""
+def _same_text(one: MemoryRecord, other: MemoryRecord) -> bool:
+    return (one.content, one.author) == (other.content, other.author)
+
+
+def _vectors(engine: Engine, known: MemoryRecord, step: _Reversal) -> dict[str, Vector]:
+    """Return the vectors that the record *known* has after the undo, if other than now."""
+    vectors, back = _former_vectors(engine.backend, step), replace(known, **step.back)
+    if embedded_text(back) != embedded_text(known):
+        vectors[EMBEDDED] = engine.embed([back])[0]
+    return vectors
+
+
+def _plan_reversals(backend: Backend, seq: int) -> tuple[_Reversal, list[_Reversal]]:
+    """Return the reversal of entry *seq*, and the reversals of all entries to undo with *seq*.
+
+    The newest entry comes first, so that a key is free before a former holder takes the key back.
+    Other records changed again since are left out.
+    """
     entry = entry_at(backend, seq)
     cut = backend.journal_reader.cut()
     if cut is not None and seq <= cut.seq:
@@ -97,25 +115,33 @@ def _plan_reversals(backend: Backend, seq: int) -> list[_Reversal]:
         raise NotFoundError("journal entry", str(seq))
     if entry.id is None:
         raise ValidationError(f"entry {seq} ({entry.action}) cannot be undone")
-    before, after = (_record_at(backend, entry.id, moment) for moment in (seq - 1, seq))
-    if after is None or (before is None and entry.action != "store"):
+    if (step := _reversal(backend, entry)) is None:
         raise ValidationError(f"what entry {seq} told has been erased")
+    find = _find_undone_together if entry.action == "undo" else _find_superseded
+    found = find(backend, entry)
+    now = backend.find([each.after.id for each in found])
+    others = [each for each in found if not each.changed(now[each.after.id].record)]
+    if not (step.back or others or _former_vectors(backend, step)):
+        raise ValidationError(f"entry {seq} ({entry.action}) changed nothing to be undone")
+    _check_last(backend, step)
+    return step, sorted([step, *others], key=lambda each: -each.seq)
+
+
+def _reversal(backend: Backend, entry: LogEntry) -> _Reversal | None:
+    """Return the reversal of an entry about a record, None if a part has been erased."""
+    seq, id = entry.seq, entry.id or ""
+    before, after = (_record_at(backend, id, moment) for moment in (seq - 1, seq))
+    if after is None or (before is None and entry.action != "store"):
+        return None
     if before is None:
         # The opposite of storing is forgetting, so any change since would be lost.
         everything = frozenset(MemoryRecord.__slots__) - SILENT_FIELDS
-        step = _Reversal(seq, after.record, {"state": "forgotten"}, everything)
-        steps = [step, *_find_superseded(backend, entry)]
-    else:
-        names = changed_fields(before.record, after.record)
-        back = {name: getattr(before.record, name) for name in names}
-        merged = entry.action in _ACCESS_COUNTING_ACTIONS
-        accesses = after.record.access_count - before.record.access_count if merged else 0
-        step = _Reversal(seq, after.record, back, names, accesses)
-        steps = [step, *_find_superseded(backend, entry, entry.changes.get("merged", ()))]
-        if not back and not _former_vectors(backend, step) and len(steps) == 1:
-            raise ValidationError(f"entry {seq} ({entry.action}) changed nothing to be undone")
-    _check_last(backend, step)
-    return steps
+        return _Reversal(seq, after.record, {"state": "forgotten"}, everything)
+    names = changed_fields(before.record, after.record)
+    back = {name: getattr(before.record, name) for name in names}
+    counted = entry.action in _ACCESS_COUNTING_ACTIONS
+    accesses = after.record.access_count - before.record.access_count if counted else 0
+    return _Reversal(seq, after.record, back, names, accesses)
 
 
 def _record_at(backend: Backend, id: str, seq: int) -> RecordAt | None:
@@ -142,15 +168,20 @@ def _check_last(backend: Backend, step: _Reversal) -> None:
             )
 
 
-def _find_superseded(
-    backend: Backend, entry: LogEntry, among: Collection[str] | None = None
-) -> list[_Reversal]:
-    """Return the reversals of the supersessions that the record of *entry* caused.
+def _find_superseded(backend: Backend, entry: LogEntry) -> list[_Reversal]:
+    """Return the reversals of the supersessions that came with a new or merged record."""
+    back = {"state": "live", "superseded_by": None}
+    found = _supersessions(backend, entry)
+    return [_Reversal(seq, superseded, back, tuple(back)) for seq, superseded in found]
 
-    Records changed again since are left out. With *among*, only records with the ids in *among*.
+
+def _supersessions(backend: Backend, entry: LogEntry) -> Iterator[tuple[int, MemoryRecord]]:
+    """Yield the entries of supersessions that came with a new or merged record, newest first.
+
+    Each entry comes with the superseded record right after the entry.
     """
-    steps: list[_Reversal] = []
-    seq = entry.seq
+    seq, told = entry.seq, entry.action != "store" and bool(entry.changes)
+    among = entry.changes.get("merged", ()) if told else None
     # A write journals supersessions right before the new record: the search walks back to the
     # first entry about anything else.
     cut = backend.journal_reader.cut()
@@ -163,11 +194,57 @@ def _find_superseded(
             continue  # erased since
         if old is None or earlier.changes.get("superseded_by") != entry.id:
             break
-        back = {"state": "live", "superseded_by": None}
-        step = _Reversal(earlier.seq, old.record, back, tuple(back))
-        if not step.changed(old.current.record):
-            steps.append(step)
+        yield earlier.seq, old.record
+
+
+def _find_undone_together(backend: Backend, entry: LogEntry) -> list[_Reversal]:
+    """Return the reversals of the other entries that one undo wrote with *entry*."""
+    depth, undone = _trace(backend, entry)
+    written = set() if undone is None else _written_together(backend, undone)
+    steps: list[_Reversal] = []
+    for way in (-1, 1):
+        seq, last = entry.seq, entry.changes.get("undoes", 0)
+        while (other := entry_at(backend, seq := seq + way)) and other.action in _UNDOING_ACTIONS:
+            if not (undoes := other.changes.get("undoes", 0)):
+                continue  # an expired holder of a key, or erased since
+            others_depth, undone = _trace(backend, other)
+            # An undo takes the newest entry back first.
+            if (undoes > last) == (way > 0) or others_depth != depth or undone is None:
+                break
+            if undone.seq not in written:
+                break
+            last = undoes
+            if step := _reversal(backend, other):
+                steps.append(step)
     return steps
+
+
+def _trace(backend: Backend, entry: LogEntry) -> tuple[int, LogEntry | None]:
+    """Return how many undos lie between *entry* and a first change, and the entry of the change.
+
+    The entry is None if erased or no longer in the journal.
+    """
+    depth, found = 0, entry
+    while found.action == "undo":
+        undoes = found.changes.get("undoes", 0)
+        earlier = entry_at(backend, undoes) if 0 < undoes < found.seq else None
+        if earlier is None:
+            return depth, None
+        depth, found = depth + 1, earlier
+    return depth, found
+
+
+def _written_together(backend: Backend, entry: LogEntry) -> set[int]:
+    """Return the numbers of *entry* and of the entries that one undo takes back with *entry*."""
+    by, cause = entry.changes.get("superseded_by"), entry
+    while by is not None and cause.id != by:
+        later = entry_at(backend, cause.seq + 1)
+        erased = later is not None and not later.changes
+        if later is None or not (erased or by in (later.id, later.changes.get("superseded_by"))):
+            return {entry.seq}
+        cause = later
+    written = {cause.seq, *(seq for seq, _ in _supersessions(backend, cause))}
+    return written if entry.seq in written else {entry.seq}
 
 
 def _former_vectors(backend: Backend, step: _Reversal) -> dict[str, Vector]:
@@ -207,17 +284,43 @@ def _reverse(
         changes["access_count"] = accesses
     if back.state == "live":
         check_key_free(transaction, back)
-    if back.state == "superseded":
-        # A successor that is erased, or superseded by this very record, would hide the fact.
-        by, successor = back.superseded_by, successor_of(transaction, back)
-        erased = successor is None or successor.state == "erased"
-        if erased or comes_after(transaction, by, back.id):
-            raise ValidationError(
-                f"{refused}: record {by!r}, which superseded its record, is erased or superseded "
-                "by that"
-            )
     transaction.change(row, now, back, vectors, "undo", changes)
     return back
+
+
+def _refuse_hiding(
+    transaction: Transaction, seq: int, now: MemoryRecord, back: MemoryRecord
+) -> None:
+    """Refuse to hide the fact of the record *now* behind a record that does not stand.
+
+    A successor must not be erased, nor superseded by the very record; the last successor of a live
+    record must not be forgotten.
+    """
+    if back.state != "superseded":
+        return
+    refused, by = f"entry {seq} cannot be undone", back.superseded_by
+    successor = successor_of(transaction, back)
+    erased = successor is None or successor.state == "erased"
+    if erased or comes_after(transaction, by, back.id):
+        raise ValidationError(
+            f"{refused}: record {by!r}, which superseded its record, is erased or superseded "
+            "by that"
+        )
+    last = _last_successor(transaction, back)
+    if now.state == "live" and last.state in ("forgotten", "erased"):
+        hint = _HINTS.get(last.state, "")
+        raise ValidationError(
+            f"{refused}: record {last.id!r}, which superseded its record, is {last.state}{hint}"
+        )
+
+
+def _last_successor(transaction: Transaction, record: MemoryRecord) -> MemoryRecord:
+    """Return the end of the chain of successors that begins with *record*."""
+    seen = set[str]()
+    while record.id not in seen and (later := successor_of(transaction, record)) is not None:
+        seen.add(record.id)
+        record = later
+    return record
 
 
 def _refuse_gaps(transaction: Transaction, seq: int) -> None:

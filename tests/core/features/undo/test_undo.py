@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -106,13 +107,112 @@ def test_nothing_comes_to_stand_behind_what_was_erased(store: MemoryStore) -> No
     assert [each.id for each in store.all()] == [old.id]
 
 
-def test_undoing_a_successor_can_be_undone_entry_by_entry(store: MemoryStore) -> None:
-    store.store("old", key="k")
-    new = store.store("new", key="k")
+VERBS: dict[str, Callable[[MemoryStore], object]] = {
+    "store": lambda store: store.store("new"),
+    "store with a key": lambda store: store.store("new", key="k"),
+    "store with supersedes": lambda store: store.store("new", supersedes="b"),
+    "store over two": lambda store: store.store("new", key="k", supersedes="b"),
+    "merge": lambda store: store.store("Cats like the warm milk", on_similar="merge", tags=["t"]),
+    "consolidate": lambda store: store.consolidate(),
+    "resolve": lambda store: store.resolve("a", "b"),
+    "archive": lambda store: store.archive("a"),
+    "forget": lambda store: store.forget("a"),
+    "update": lambda store: store.update("a", content="other", key="new", importance=0.9),
+    "reinforce": lambda store: store.reinforce("a"),
+    "useful": lambda store: store.mark_useful("a"),
+    "merge_from": lambda store: _merge_more(store, "Cats really like warm milk today"),
+    "merge_from less": lambda store: _merge_more(store, "Cats like warm milk", tags=["t"]),
+}
+
+
+def _merge_more(store: MemoryStore, content: str, **given: Any) -> None:
+    with MemoryStore() as other:
+        other.store(content, id="other", **given)
+        store.merge_from(other)
+
+
+def held(store: MemoryStore) -> dict[str, Any]:
+    """Return every record as ``get`` shows it, but for accesses and the time of the last change."""
+    found = {id: store.get(id) for id in {entry.id for entry in store.log()} if id}
+    same: dict[str, Any] = {"updated_at": 0.0, "access_count": 0, "last_accessed_at": None}
+    return {id: each and replace(each, **same) for id, each in found.items()}
+
+
+@pytest.mark.parametrize("place", [0, -1])
+@pytest.mark.parametrize("verb", VERBS.values(), ids=VERBS)
+def test_an_undo_is_undone_whole_by_any_entry(
+    store: MemoryStore, verb: Callable[[MemoryStore], object], place: int
+) -> None:
+    store.store("Cats like warm milk", id="a", key="k")
+    for id in ("b", "c", "d"):
+        store.store("Cats like the warm milk", id=id)
+    before = held(store)
+    verb(store)
+    after, last = held(store), store.log(limit=1)[0]
+    store.undo(last)
+    undone = held(store)
+    assert before.items() <= undone.items()
+    for expected in (after, undone, after):
+        written = [entry for entry in store.log() if entry.seq > last.seq]
+        assert {entry.action for entry in written} == {"undo"}
+        last = store.log(limit=1)[0]
+        store.undo(written[place])
+        assert held(store) == expected
+    assert store.verify().ok
+
+
+def told(store: MemoryStore, id: str) -> tuple[float, str | None]:
+    record = store.get(id)
+    assert record is not None
+    return record.importance, record.superseded_by
+
+
+def test_an_undo_beside_a_second_undo_is_undone_alone(store: MemoryStore) -> None:
+    store.store("Cats like warm milk", id="a", importance=0.5)
+    store.store("Cats like the warm milk", id="b")
+    store.consolidate()
+    store.update("a", importance=0.9)
+    store.resolve("a", store.store("Dogs like milk", id="c").id)
+    for seq in (7, 5, 4):
+        store.undo(seq)
+    store.undo(8)
+    assert [told(store, id) for id in "abc"] == [(0.5, None), (0.5, None), (0.5, "a")]
+    store.undo(9)
+    assert [told(store, id) for id in "abc"] == [(0.9, None), (0.5, None), (0.5, "a")]
+
+
+def test_what_changed_since_stays_when_an_undo_is_undone(store: MemoryStore) -> None:
+    store.store("old", id="a", key="k")
+    store.store("new", id="b", key="k")
     store.undo(3)
-    for entry in store.log(limit=2):
-        store.undo(entry)
-    assert [each.id for each in store.all()] == [new.id]
+    store.forget("a")
+    assert store.undo(4).id == "b"
+    assert [each.id for each in store.all()] == ["b"]
+
+
+def test_an_undo_that_ended_an_expired_record_is_undone_whole(store: MemoryStore) -> None:
+    store.store("old", id="a", key="k")
+    store.store("new", id="b", key="j", supersedes="a")
+    store.store("brief", key="k", expires_at=1.0)
+    store.undo(3)
+    assert [entry.action for entry in store.log(limit=3)] == ["undo", "expire", "undo"]
+    store.undo(5)
+    assert [each.id for each in store.all()] == ["b"]
+
+
+def test_no_fact_is_hidden_behind_a_forgotten_fact(store: MemoryStore) -> None:
+    for id in ("a", "b", "c"):
+        store.store(f"fact {id}", id=id)
+    store.resolve("b", "a")
+    store.undo(4)
+    store.forget("b")
+    refused(store, 5, "record 'b', which superseded its record, is forgotten; restore it first")
+    store.restore("b")
+    store.resolve("c", "b")
+    store.forget("c")
+    refused(store, 5, "record 'c', which superseded its record, is forgotten")
+    store.restore("c")
+    assert store.undo(5).superseded_by == "b"
 
 
 @pytest.mark.parametrize("verb", ["forget", "erase"])
