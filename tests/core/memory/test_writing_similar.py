@@ -44,6 +44,17 @@ def test_merging_returns_the_record_that_was_there(store: MemoryStore, clock: Cl
     assert store.all() == [again]
 
 
+@pytest.mark.parametrize("similarity", [0.92, 0.0])
+def test_texts_in_other_capitals_both_stay(store: MemoryStore, similarity: float) -> None:
+    with MemoryStore() as other:
+        for text in ("The wifi password is Sunshine", "The wifi password is sunshine"):
+            other.store(text)
+            store.store(text, on_similar="merge", similarity=similarity)
+        store.merge_from(other)
+    store.consolidate(similarity=similarity)
+    assert store.count() == 2
+
+
 def test_merging_is_one_entry_that_can_be_undone(store: MemoryStore) -> None:
     first = store.store(TEXT)
     store.store(TEXT, on_similar="merge", id="new", tags=["home"])

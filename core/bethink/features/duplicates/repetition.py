@@ -1,7 +1,7 @@
 """Repetitions: memories whose words another memory has in equal order.
 
-Any possible difference in fact keeps both: a further word, number or negation, a password in a
-different case, a different author, key, value, or day. Vectors are not used: by vectors, London
+Any possible difference in fact keeps both: a further word, number or negation, a password in
+other capitals, a different author, key, value, or day. Vectors are not used: by vectors, London
 is near Paris.
 """
 
@@ -19,7 +19,7 @@ import numpy.typing as npt
 from ...model.fields import to_json
 from ...model.patterns import lazy_pattern
 from ...model.records import MemoryRecord
-from ..statements import EXACT_NAMES, MODIFIERS, are_duplicates, parse_record
+from ..statements import EXACT_NAMES, MODIFIERS, are_duplicates, are_spelled_apart, parse_record
 
 _WORDS_PER_EXTRA_WORD: Final = 5  # a repetition has at most one word more per five
 
@@ -151,7 +151,8 @@ class _Words:
         if not self._word_runs <= other._word_runs or self._thing != other._thing:
             return False
         if len(self.words) == len(other.words):
-            return self.words == other.words
+            texts = self._memory.content, other._memory.content
+            return self.words == other.words and not are_spelled_apart(*texts)
         if not 0 < len(other.words) - len(self.words) <= len(self.words) / _WORDS_PER_EXTRA_WORD:
             return False
         # The iterator is used up from word to word, so words count in order only.

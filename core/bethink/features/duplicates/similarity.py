@@ -32,6 +32,7 @@ from ..statements import (
     WEAK_VERBS,
     ParsedRecord,
     are_duplicates,
+    are_spelled_apart,
 )
 from .repetition import fact_identity
 
@@ -77,7 +78,9 @@ def is_within(a: ParsedRecord, b: ParsedRecord) -> bool:
     if len(shorter) < 2 or f" {' '.join(shorter)} " not in f" {' '.join(longer)} ":
         return False
     added = Counter(longer) - Counter(shorter)
-    return (MODIFIERS - _STRESS).isdisjoint(added)
+    if not (MODIFIERS - _STRESS).isdisjoint(added):
+        return False
+    return not are_spelled_apart(a.features.text, b.features.text)
 
 
 def _word_list(parsed: ParsedRecord) -> list[str]:

@@ -23,6 +23,7 @@ from .lexicon import WEAK_VERBS as WEAK_VERBS
 from .prefilter import promising_pairs as promising_pairs
 from .rules import Signals, compare, differ
 from .rules import Tier as Tier
+from .spelling import are_spelled_apart as are_spelled_apart
 from .statement_features import EXACT_NAMES as EXACT_NAMES
 from .statement_features import (
     StatementFeatures,

@@ -168,7 +168,8 @@ UNFINISHED = ROLES | FORMS_OF_BE | word_set("a an the of and or")
 QUANTIFIERS = _words("QUANTIFIERS")
 """Words for how much of a statement holds, how often, or how surely."""
 DETAIL_TERMS = MEASURE_TERMS | frozenset(map(stem, QUANTIFIERS))
-MODIFIERS = QUANTIFIERS | _words("MODIFIERS")
+PRONOUNS = _words("PRONOUNS")
+MODIFIERS = QUANTIFIERS | PRONOUNS | _words("MODIFIERS")
 """Words that make a second statement about an equal subject."""
 BASE_FORMS = {short: word for short, word in map(str.split, _items("BASE_FORMS"))}
 """Variants of words of MANNER, by the form that counts."""

@@ -13,6 +13,7 @@ from itertools import product
 from typing import Final, Literal, TypeAlias
 
 from . import lexicon as lex
+from .spelling import are_spelled_apart
 from .statement_features import EMOJI, Statement, StatementFeatures, Value, opposites
 
 Tier: TypeAlias = Literal["likely", "possible"]
@@ -68,8 +69,16 @@ def differ(a: StatementFeatures, b: StatementFeatures) -> bool:
     if any(a.roles[word] != b.roles[word] for word in a.roles.keys() & b.roles.keys()):
         return True
     # "Ann owes Bob" is neither "Bob owes Ann" nor "Ann is owed by Bob", but "Bob is owed by Ann".
-    in_order = a.words == b.words if one == other else _in_order(a.words, b.words)
-    return in_order == (a.passive != b.passive)
+    swapped = a.passive != b.passive
+    if _in_order(a.order, b.order) == swapped or (swapped and _same_pronouns(a.order, b.order)):
+        return True
+    return are_spelled_apart(a.text, b.text)
+
+
+def _same_pronouns(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Return whether two sequences have the same pronouns, at least two, in the same order."""
+    first, second = ([word for word in each if word in lex.PRONOUNS] for each in (one, other))
+    return first == second and len(set(first)) > 1
 
 
 def _in_order(one: tuple[str, ...], other: tuple[str, ...]) -> bool:

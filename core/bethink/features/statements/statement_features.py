@@ -165,8 +165,8 @@ class Statement:
 class StatementFeatures:
     """The statements of a text, and the content of the whole text, questions and code included.
 
-    ``words`` are the content terms in order, ``main_words`` the words without units and
-    quantifiers, ``figures`` the numbers and dates; ``turns`` are
+    ``words`` are the content terms in order, in ``order`` with the pronouns, ``main_words`` the
+    words without units and quantifiers, ``figures`` the numbers and dates; ``turns`` are
     little words that turn a sentence around ("into", "off"), ``roles`` the prepositions before each
     word ("from", "to"); ``denials`` counts denials, in idioms, too ("I don't know"); ``personal``:
     about the speaker. ``text`` has straight quotes, and no ``emoji`` at the end.
@@ -177,6 +177,7 @@ class StatementFeatures:
     amounts: frozenset[tuple[str, str]]
     names: frozenset[str]
     words: tuple[str, ...]
+    order: tuple[str, ...]
     main_words: tuple[str, ...]
     figures: tuple[str, ...]
     turns: frozenset[str]
@@ -210,7 +211,8 @@ def extract_features(text: str) -> StatementFeatures:
     bag = _union([s.bag for s in statements])
     if not bag and set(_find_signs(told)) > set(figures):  # ">= 2" has no word but is about 2
         bag = _set(figures)
-    terms = tuple(filter(None, map(_term, tokens)))
+    order = tuple(t for token in tokens if (t := token if token in lex.PRONOUNS else _term(token)))
+    terms = order if lex.PRONOUNS.isdisjoint(order) else tuple(filter(None, map(_term, tokens)))
     return StatementFeatures(
         statements=statements,
         bag=bag,
@@ -218,6 +220,7 @@ def extract_features(text: str) -> StatementFeatures:
         # Names are found by capital letters, so in the text before folding.
         names=_set(map(_term, _find_names(text).casefold().split())),
         words=terms,
+        order=order,
         main_words=tuple(term for term in terms if term not in lex.DETAIL_TERMS),
         figures=figures,
         turns=_set(lex.PARTICLES.intersection(tokens)),

@@ -70,6 +70,8 @@ def test_the_same_words_are_a_repetition(kept: str, dropped: str) -> None:
         ("Run chmod -r on it", "Run chmod -R on it"),
         ("The delimiter is ;", "The delimiter is ,"),
         ("Ann got grade A", "Ann got grade A-"),
+        ("The password is Sunshine", "The password is sunshine"),
+        ("She said he lied", "He said she lied"),
     ],
 )
 def test_what_may_be_another_fact_is_kept(one: str, other: str) -> None:

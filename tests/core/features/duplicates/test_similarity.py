@@ -10,8 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bethink import MemoryRecord
-from bethink.features.duplicates.similarity import DuplicateIndex, are_interchangeable, cosine
-from bethink.features.statements import ParsedRecord, parse_record
+from bethink.features.duplicates.similarity import (
+    DuplicateIndex,
+    are_interchangeable,
+    cosine,
+    is_within,
+)
+from bethink.features.statements import ParsedRecord, are_spelled_apart, parse_record
 
 WORDS = ["the", "office", "is", "in", "Lyon", "not", "now", "3", "4", "by", "Ann", "Monday"]
 texts = st.lists(st.lists(st.sampled_from(WORDS), max_size=5).map(" ".join), max_size=12)
@@ -115,6 +120,21 @@ def test_what_differs_besides_the_words_keeps_them_apart(
         ("The status is \u2705", "The status is"),
         ("Ticket 5 \u2705", "Ticket 5"),
         ("Few people came", "A few people came"),
+        ("The wifi password is Sunshine", "The wifi password is sunshine"),
+        ("The wifi password is Sunshine", "The wifi password is now sunshine"),
+        ("The PIN is 7Sunshine", "The PIN is 7sunshine"),
+        ("The field is userId", "The field is UserID"),
+        ("userId is required", "UserID is required"),
+        ("The key is sk-AbCdEf", "The key is sk-aBcDeF"),
+        ("The US team is in Graz", "The us team is in Graz"),
+        ("Deploys run on AWS", "deploys run on aws"),
+        ("Имя сервера — Волга", "Имя сервера — волга"),
+        ("She said he lied", "He said she lied"),
+        ("She told me he is ill", "He told me she is ill"),
+        ("Her mother likes his father", "His mother likes her father"),
+        ("Her mother likes the father", "The mother likes her father"),
+        ("His mother likes her father", "His father is liked by her mother"),
+        ("You asked if I called Ann", "I asked if you called Ann"),
     ],
 )
 def test_what_is_said_in_another_manner_is_not_the_same(one: str, other: str) -> None:
@@ -136,7 +156,13 @@ def test_what_is_said_in_another_manner_is_not_the_same(one: str, other: str) ->
         ("I don't know the password", "I do not know the password"),
         ("Ann helps in the office", "Ann helps a lot in the nice office"),
         ("用户喜欢咖啡", "用户喜欢咖啡。"),
-        ("Deploys run on AWS at 3pm", "deploys run on aws at 3PM!"),
+        ("Deploys run on AWS at 3pm", "deploys run on AWS at 3PM!"),
+        ("Standup is at 10 am", "standup is at 10 AM"),
+        ("Ann likes tea", "ANN LIKES TEA"),
+        ("Is it late? Standup is at ten", "is it late? standup is at ten"),
+        ("He said: \u201cYes.\u201d Ann likes tea", "He said: \u201cYes.\u201d ann likes tea"),
+        ("She said he likes tea", "She said that he likes the tea"),
+        ("Her mother likes his father", "His father is liked by her mother"),
         ("Tea and/or coffee", "tea and/or coffee."),
         ("The deploy went well \U0001f389", "The deploy went well"),
         ("The kitchen is green!", "The kitchen is green \U0001f44d\U0001f3fd"),
@@ -154,6 +180,18 @@ def test_what_is_said_in_another_manner_is_not_the_same(one: str, other: str) ->
 )
 def test_what_is_said_in_other_words_of_little_weight_is_the_same(one: str, other: str) -> None:
     assert are_interchangeable(reading(one), reading(other, "b"), 0.95)
+
+
+def test_a_text_within_a_text_has_the_same_capitals() -> None:
+    text = reading("We always use tabs in Go")
+    assert is_within(reading("use tabs", "b"), text)
+    assert not is_within(reading("use Tabs", "b"), text)
+
+
+@given(st.text("aB. \n", max_size=9), st.text("aB. \n", max_size=9))
+def test_capitals_differ_both_ways_or_not_at_all(one: str, other: str) -> None:
+    assert are_spelled_apart(one, other) == are_spelled_apart(other, one)
+    assert not are_spelled_apart(one, one.upper())
 
 
 @pytest.mark.slow
