@@ -218,7 +218,7 @@ def reinforce_memory(caller: Client, id: Id, body: ReinforceBody) -> Response:
     return replies.memory(caller.store.reinforce(caller.one(id).id, body.amount))
 
 
-def _view(caller: Caller, as_of: str | None) -> Past | MemoryStore:
+def _view(caller: Caller, as_of: str | float | None) -> Past | MemoryStore:
     """Return the store, or the store as of a moment."""
     when = moment(caller.store, as_of)
     return caller.store if when is None else caller.store.as_of(when)
