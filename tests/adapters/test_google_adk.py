@@ -279,7 +279,8 @@ def test_rewound_turns_are_forgotten(store: MemoryStore, whole: bool) -> None:
 
 @needs_rewinds
 def test_a_rewind_without_a_session_forgets_the_rewound_turns_alone(store: MemoryStore) -> None:
-    service, place = MemoryService(store), {"app_name": "app", "user_id": "ann"}
+    service = MemoryService(store)
+    place: Any = {"app_name": "app", "user_id": "ann"}
     first, later = turn(1, "My cat."), turn(2, "My dog.")
 
     async def add() -> None:
