@@ -9,6 +9,7 @@ tokenizer, the stemmer, the stop words, the dates or the sentences therefore req
 from .dates import MONTHS as MONTHS
 from .dates import date_words as date_words
 from .dates import utc as utc
+from .emoji import PICTURES as PICTURES
 from .queries import Query as Query
 from .queries import is_english as is_english
 from .queries import read_query as read_query

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 from ..model.patterns import lazy_pattern
 from .dates import day_terms
+from .emoji import is_emoji
 from .sentences import is_instruction
 from .synonyms import Synonym, synonyms
 from .tokenizer import (
@@ -20,7 +21,6 @@ from .tokenizer import (
     HAN,
     bigrams,
     cached_if_short,
-    is_emoji,
     is_unspaced,
     split,
     token_terms,

@@ -8,11 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 from functools import cache
+from itertools import filterfalse
 from operator import itemgetter
 from typing import Final
 
 from ..model.patterns import lazy_pattern
 from .dates import MONTHS
+from .emoji import is_emoji
 from .tokenizer import terms
 from .word_lists import STOP_WORDS
 
@@ -58,8 +60,9 @@ def mentions_time(found: Collection[str]) -> bool:
 
 
 def count_content_words(found: Iterable[str]) -> int:
-    """Return the number of distinct search terms, stop words aside."""
-    return len(set(found) - _stop_terms())
+    """Return the number of distinct search terms, stop words and emoji aside."""
+    content = set(found) - _stop_terms()
+    return len(content) - sum(map(is_emoji, filterfalse(str.isascii, content)))
 
 
 @cache

@@ -9,8 +9,8 @@ A token is a run of an unspaced script, or a word with everything joined to the 
   first character of a Korean word, since particles follow.
 - Identifiers give the parts and the whole: ``gen-itgc``, ``gen_itgc`` and ``genItgc`` all give
   ``gen``, ``itgc`` and ``genitgc``; for the same reason ``wi-fi`` meets ``wifi``.
-- Names of a letter and signs stay whole: ``C++``, ``C#``. An emoji is a word; skin tones and
-  joiners do not count.
+- Names of a letter and signs stay whole: ``C++``, ``C#``. An emoji is a word, also an emoji of
+  several characters, such as a flag; skin tones do not count.
 - Numbers stay whole: ``3.5``, ``1,000`` (as ``1000``), ``3.11.7``. The term of ``3rd`` is ``3``.
 - "Anna's" is ``anna`` and "I'll" is ``i`` (not ``ill``); "don't" is ``dont``, like no other word.
 - A word in Latin letters gives the first eight letters of the English stem, other alphabets give
@@ -34,6 +34,7 @@ from itertools import chain
 from typing import TypeVar
 
 from ..model.patterns import lazy_pattern
+from .emoji import EMOJI, SEQUENCE, is_emoji, without_tones
 from .stemming import stem
 from .word_lists import STOP_WORDS, word_set
 
@@ -58,7 +59,11 @@ _MARKS = (
     _POINTS + "\u0610-\u061a\u0656-\u065f\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed\u0711"
     "\u0730-\u074a\u07a6-\u07b0\u0900-\u0963\u0966-\u0dff\u0f71-\u0f84\u0f8d-\u0fbc"
 )
-_INVISIBLE = lazy_pattern("[\u00ad\u200c-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff]+")
+# A joiner before an emoji is no such character.
+_INVISIBLE = lazy_pattern(
+    "[\u00ad\u200c-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff]"
+    f"(?:(?<!\u200d)|(?![{EMOJI}]))"
+)
 # The non-joiner between the parts of a Persian word; many writers put a space instead.
 _NON_JOINER = lazy_pattern("\u200c(?<=[\u0620-\u06ff]\u200c)")
 _APOSTROPHES_AND_HYPHENS = str.maketrans("\u2018\u2019\u02bc\u2032\u2010\u2011", "''''--")
@@ -70,13 +75,11 @@ _PLAIN_LETTERS |= str.maketrans(
 
 _LETTER = rf"(?:[^\W{_UNSPACED}]|[{_MARKS}])"
 _JOINT = r"(?:['-]|[.,](?<=\d[.,])(?=\d))"
-_LETTER_AND_SIGNS = r"\b[A-Za-z](?:\+\+|#)(?!\w)"
-_EMOJI = "[\u2600-\u27bf\u2b50\u2b55\U0001f000-\U0001f3fa\U0001f400-\U0001faff]"
+_LETTER_AND_SIGNS = r"[A-Za-z](?:\+\+(?!\+)|#(?![A-Za-z0-9_#]))"
 _TOKENS = lazy_pattern(
-    rf"[{_UNSPACED}]+|{_LETTER_AND_SIGNS}|{_LETTER}+(?:{_JOINT}{_LETTER}+)*|{_EMOJI}"
+    rf"[{_UNSPACED}]+|{_LETTER_AND_SIGNS}|{_LETTER}+(?:{_JOINT}{_LETTER}+)*|{SEQUENCE}"
 )
 _ASCII_TOKENS = lazy_pattern(rf"{_LETTER_AND_SIGNS}|\w+(?:{_JOINT}\w+)*", re.ASCII)
-_IS_EMOJI = lazy_pattern(_EMOJI)
 UNSPACED_RUN = lazy_pattern(f"[{_UNSPACED}]+")
 _POINT_RUN = lazy_pattern(f"[{_POINTS}]+")
 _OTHER_DIGIT = lazy_pattern(r"[^\D0-9]")
@@ -155,11 +158,6 @@ def is_unspaced(token: str) -> bool:
     return not token.isascii() and UNSPACED_RUN.match(token) is not None
 
 
-def is_emoji(token: str) -> bool:
-    """Return whether a token is an emoji."""
-    return not token.isascii() and _IS_EMOJI.match(token) is not None
-
-
 def bigrams(run: str) -> list[str]:
     """Return the overlapping pairs of characters of an unspaced run, or a run of one character."""
     return [run[i : i + 2] for i in range(len(run) - 1)] or [run]
@@ -177,6 +175,8 @@ def _split_token(token: str) -> tuple[str, ...]:
     humpless = token.islower() or token.istitle() or token.isupper()
     if humpless and short and token.isascii() and token.isalpha():  # most tokens
         return (token.lower(),)
+    if is_emoji(token):
+        return (without_tones(token),)
     parts = [_without_apostrophes(part) for part in _PARTS.split(token)]
     found = [word for part in parts for word in _part_words(part)]
     if len(parts) > 1 and short:
@@ -237,7 +237,7 @@ def _truncate(word: str) -> str:
         if word.isalpha():
             return word[:_LATIN_LETTERS]
         return ordinal[0] if (ordinal := _ORDINAL.match(word)) else word
-    if _DIGIT.search(word):
+    if _DIGIT.search(word) or is_emoji(word):
         return word
     word = _ARABIC_PREFIX.sub("", _ARABIC_ARTICLE.sub("", word))
     return _HEBREW_PREFIXES.sub("", word)[:_OTHER_LETTERS]

@@ -43,7 +43,7 @@ def test_other_texts_tell_none(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "count"),
-    [("", 0), ("That's it! Why?", 0), ("painting, painted, paints", 1), ("a blue boat", 2)],
+    [("", 0), ("That's it! Why?", 0), ("painting, painted, paints", 1), ("a blue boat 👍🎉", 2)],
 )
 def test_the_words_that_tell_something_are_counted(text: str, count: int) -> None:
     assert count_content_words(terms(text)) == count

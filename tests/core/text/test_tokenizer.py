@@ -36,10 +36,12 @@ ANY_SCRIPT = st.text(
         ("3.5 1,000 1,234.50 v1.2.3 5.2GB", "3.5 1000 1234.50 v 1.2.3 5.2 gb"),
         ("2023-05-08", "2023 05 08"),
         ("", ""),
-        ("... !? →", ""),
+        ("... !? → ├─ ≠", ""),
         ("C++, C# (not C)", "c++ c# not c"),
-        ("é C# i++ C++20 a#b issue #12 x+y", "e c# i++ c 20 a b issue 12 x y"),
-        ("party 🎉! ok👍🏽 ❤️ 👨‍👩 🇩🇪", "party 🎉 ok 👍 ❤ 👨 👩 🇩 🇪"),
+        ("é C# i++ C++20 a#b issue #12 x+y", "e c# i++ c++ 20 a b issue 12 x y"),
+        ("用C++写 A+++ PR# C##", "用 c++ 写 a pr c"),
+        ("party 🎉! ok👍🏽 ❤️ 🇩🇪🇩🇰", "party 🎉 ok 👍 ❤ 🇩🇪 🇩🇰"),
+        ("👩🏽‍💻👩 👨‍👩‍👧‍👦 ❶", "👩‍💻 👩 👨‍👩‍👧‍👦 ❶"),
     ],
 )
 def test_words_are_folded_and_split(text: str, expected: str) -> None:
@@ -167,6 +169,12 @@ def test_separators_separate(char: str) -> None:
 @pytest.mark.parametrize("char", ["\u00ad", "\u200d", "\ufeff", "\u2060"])
 def test_invisible_characters_vanish(char: str) -> None:
     assert words(f"le{char}ft") == ["left"]
+
+
+@pytest.mark.parametrize("emoji", ["👩🏽‍💻", "👨‍👩‍👧‍👦", "🏳️‍🌈", "🏴󠁧󠁢󠁥󠁮󠁧󠁿", "🇩🇪", "❤️", "👍"])
+def test_an_emoji_is_one_term(emoji: str) -> None:
+    assert len(terms(emoji)) == 1
+    assert terms(f"a{emoji}{emoji}b") == ["a", *terms(emoji), *terms(emoji), "b"]
 
 
 def test_stems_have_neither_signs_nor_emoji() -> None:

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any, Final, TypeAlias, TypeVar
 
 from ...model.patterns import lazy_pattern
-from ...text import MONTHS, stem, words
+from ...text import MONTHS, PICTURES, stem, words
 from . import lexicon as lex
 from .changes import rewrite_changes
 
@@ -80,13 +80,13 @@ _QUOTES: Final = str.maketrans(
     | dict.fromkeys("\u2018\u2019\u201a\u201b\u2032", "'")
     | dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb", '"')
 )
-EMOJI = lazy_pattern("[\u2190-\u2bff\U0001f000-\U0001faff][\ufe0e\ufe0f\u200d]*")
+EMOJI = lazy_pattern(f"[{PICTURES}][\ufe0e\ufe0f\u200d]*")
 _AFTER_EMOJI: Final = " \t\n.!"
 # Numbers with their sign and unit, letters that stand for a thing ("plan B"), signs and emoji.
 _SIGNS = lazy_pattern(
     r"!=|(?:(?<![^\s(])[-+\u2212])?\d+(?:[.,:]\d+)*(?:['\"]|[^\W\d_]*)"
     r"|(?<=[a-z] )[A-Z](?![\w'])"
-    r"|[?$%&@+=<>/\\^|#*~\u00b0\u00b1\u00d7\u00f7\u20ac\u00a3\u00a5\u2190-\u2bff\U0001f000-\U0001faff]"
+    rf"|[?$%&@+=<>/\\^|#*~\u00b0\u00b1\u00d7\u00f7\u20ac\u00a3\u00a5{PICTURES}]"
 )
 # Texts that mean a different thing in different case: options, paths, keys, grades; lone signs.
 EXACT_NAMES: Final = lazy_pattern(
