@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from ..model.patterns import lazy_pattern
 from .dates import day_terms
-from .emoji import is_emoji
+from .emoji import EMOJI, is_emoji
 from .sentences import is_instruction
 from .synonyms import Synonym, synonyms
 from .tokenizer import (
@@ -30,6 +30,9 @@ from .word_lists import FOREIGN_WORDS, STOP_WORDS, word_set
 
 _ISO_DATE: Final = lazy_pattern(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])")
 _SINGLE = lazy_pattern(f"[{HAN}]|^[\uac00-\ud7a3]")
+
+# Emoji behind a whole sentence are no subject.
+_FEELINGS: Final = lazy_pattern(rf"(?<=[.!?\u2026\u3002\uff01\uff1f])[\s\u200d\ufe0f{EMOJI}]+$")
 
 # Words that address an assistant, or name an assistant.
 _ADDRESS: Final = word_set("you your yours yourself we us our ours ourselves assistant ai")
@@ -85,7 +88,7 @@ def read_query(text: str) -> Query:
     A name that only looks like a stop word ("May 2023", "the US") stays. A query of stop words
     alone keeps all words.
     """
-    tokens = split(text)
+    tokens = _split_query(text)
     every: list[str] = []
     content: list[str] = []
     english, addresses = 0, False
@@ -102,6 +105,12 @@ def read_query(text: str) -> Query:
         synonyms={term: like for term in found if english >= 0 and (like := synonyms(term))},
         forms=english < 0,
     )
+
+
+def _split_query(text: str) -> list[str]:
+    """Split a query into tokens, without emoji behind the last sentence."""
+    told = "" if text.isascii() else _FEELINGS.sub("", text)
+    return split(told) or split(text)
 
 
 def is_english(text: str) -> bool:

@@ -97,6 +97,21 @@ def test_emoji_do_not_make_a_query_foreign() -> None:
     assert read_query("when is the party 🎉🎉🎉").terms == ["parti", "🎉"]
 
 
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("When is the standup? 😀", "standup"),
+        ("Heavy rain!❤️ 👩🏽‍💻", "heavi rain"),
+        ("什么茶\uff1f🍵", "什么 么茶 什 么 茶"),
+        ("who sent 😀", "sent 😀"),
+        ("is 😀 sad?", "😀 sad"),
+        ("?! 😀", "😀"),
+    ],
+)
+def test_emoji_behind_a_sentence_are_no_subject(query: str, expected: str) -> None:
+    assert read_query(query).terms == expected.split()
+
+
 def test_names_with_signs_and_emoji_are_found() -> None:
     with MemoryStore() as store:
         store.store_many(
