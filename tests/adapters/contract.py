@@ -464,6 +464,20 @@ class AdapterContract:
             kept = [text for text in _contents(store) if text in answers]
         assert kept == answers
 
+    def test_a_question_asked_again_after_a_restart_keeps_the_earlier_answer(
+        self, tmp_path: Path
+    ) -> None:
+        if not {"order", "answers"}.isdisjoint(self.not_applicable):
+            return
+        answers = ["The sun shines.", "It rains.", "It snows."]
+        restarted: list[MemoryStore] = []  # kept: a new object may get the id of an old object
+        for answer in answers:
+            with MemoryStore(tmp_path / "memory.db") as store:
+                restarted.append(store)
+                self.chat(store, "ann", "How is the weather?", answer)
+                kept = [text for text in _contents(store) if text in answers]
+        assert kept == answers
+
     # -- 14: what was deleted stays deleted
 
     def test_erasing_a_user_leaves_no_byte_and_no_other_user_out(self, tmp_path: Path) -> None:

@@ -182,24 +182,40 @@ def test_erased_turns_of_the_history_stay_away(store: MemoryStore) -> None:
     assert [record.content for record in store.all()] == ["Good morning.", "Hello."]
 
 
-def test_an_answer_given_anew_supersedes_the_answer(store: MemoryStore) -> None:
+@pytest.mark.parametrize("named", [{"memory_thread": "monday"}, {}], ids=["named", "unnamed"])
+def test_an_answer_given_anew_in_a_named_conversation_supersedes_the_answer(
+    store: MemoryStore, named: Mapping[str, str]
+) -> None:
     hooks = memory_hooks(store, namespace="default")
-    history = [*said("I moved."), ChatMessage.from_assistant("Where to?")]
+    asked = [*said("Hi."), ChatMessage.from_assistant("Hello!"), *said("Where is my order?")]
     for answer in ("In Oslo.", "In Rome."):
-        asked = [*history, *said("Where do I live?")]
-        run(hooks, asked, ChatMessage.from_assistant(answer))
-    live = store.all()
-    assert [record.content for record in live][2:] == ["Where do I live?", "In Rome."]
-    assert "In Oslo." in str(store.audit(live[3].key or "", namespace="default"))
+        run(hooks, asked, ChatMessage.from_assistant(answer), context=named)
+    shown = [*([] if named else ["In Oslo."]), "In Rome."]
+    assert [record.content for record in store.all()][3:] == shown
+    superseded = [record.content for record in store.all(state="superseded")]
+    assert superseded == (["In Oslo."] if named else [])
 
 
-def test_a_question_without_a_history_keeps_every_answer(store: MemoryStore) -> None:
-    hooks = memory_hooks(store, namespace="default")
-    answers = ["It was shipped.", "It waits.", "It arrived."]
+@pytest.mark.parametrize("thread", [None, "monday"])
+@pytest.mark.parametrize("asked", [["ok"], ["ok", "ok"], ["I moved.", "Now?", "Where is it?"]])
+def test_questions_without_a_history_keep_every_answer(
+    store: MemoryStore, thread: str | None, asked: list[str]
+) -> None:
+    hooks, answers = memory_hooks(store, namespace="default"), ["It waits.", "It is there.", "So."]
     for answer in answers:
-        run(hooks, said("What is the state of my order?"), ChatMessage.from_assistant(answer))
-    live = [record.content for record in store.all()]
-    assert [text for text in live if text in answers] == answers
+        reply = ChatMessage.from_assistant(answer)
+        run(hooks, said(*asked), reply, context={"memory_thread": thread} if thread else None)
+    expected = [text for answer in answers for text in (*asked, answer)]
+    assert [record.content for record in store.all()] == expected
+
+
+def test_agents_that_answer_one_question_keep_both_answers_and_the_question_once_in_a_row(
+    store: MemoryStore,
+) -> None:
+    hooks, context = memory_hooks(store, namespace="default"), {"memory_thread": "monday"}
+    first, _ = run(hooks, said("Who?"), ChatMessage.from_assistant("Ann."), context=context)
+    run(hooks, first["messages"], ChatMessage.from_assistant("Bob."), context=context)
+    assert [record.content for record in store.all()] == ["Who?", "Ann.", "Bob."]
 
 
 def test_notices_of_haystacks_hooks_are_no_speech(store: MemoryStore) -> None:

@@ -212,13 +212,22 @@ def test_instructions_and_tools_are_no_speech(store: MemoryStore) -> None:
 
 def test_an_answer_given_anew_supersedes_the_answer(store: MemoryStore) -> None:
     block = RecallBlock(store=store, namespace="default")
-    question = said("Where do I live?")
+    asked = [*said("Hi."), *said("Hello!", role="assistant"), *said("Where do I live?")]
     for answer in ("In Oslo.", "In Rome."):
-        asyncio.run(block.aput([*question, *said(answer, role="assistant")], session_id="monday"))
-    live = store.all()
-    assert [record.content for record in live] == ["Where do I live?", "In Rome."]
-    history = store.audit(live[1].key or "", namespace="default")
-    assert "In Oslo." in str(history)
+        asyncio.run(block.aput([*asked, *said(answer, role="assistant")], session_id="monday"))
+    assert [record.content for record in store.all()][2:] == ["Where do I live?", "In Rome."]
+    assert [record.content for record in store.all(state="superseded")] == ["In Oslo."]
+
+
+@pytest.mark.parametrize("session_id", [None, "monday"])
+def test_a_question_without_a_history_keeps_every_answer(
+    store: MemoryStore, session_id: str | None
+) -> None:
+    block = RecallBlock(store=store, namespace="default")
+    for answer in ("It waits.", "It is there."):
+        told = [*said("Where is my order?"), *said(answer, role="assistant")]
+        asyncio.run(block.aput(told, session_id=session_id))
+    assert [record.content for record in store.all()][1::2] == ["It waits.", "It is there."]
 
 
 def test_a_text_said_again_in_another_batch_is_remembered_again(store: MemoryStore) -> None:

@@ -149,8 +149,10 @@ class RememberHook(_OnStore):
     """Remember the words of a run in *namespace*, and take shown memories out of the result.
 
     A *namespace* of None remembers nothing. A conversation that is handed over again adds nothing,
-    and erased turns of the history stay away. Texts of Haystack's hooks, for compaction, budgets
-    and changed calls, are no words of a speaker. A store that fails is logged.
+    and erased turns of the history stay away. In a conversation with a history and a name, an
+    answer made anew supersedes the earlier answer; any other answer is new. Texts of Haystack's
+    hooks, for compaction, budgets and changed calls, are no words of a speaker. A store that fails
+    is logged.
 
     Haystack hands over no run that failed: the words are remembered with the next run that has the
     words among the messages.
@@ -171,12 +173,13 @@ class RememberHook(_OnStore):
         namespace, thread = _context(state, "namespace"), _context(state, "thread")
         try:
             asked = max((at for at, each in enumerate(messages) if _is_question(each)), default=0)
-            is_first = not any(each.role.value == "assistant" for each in messages[:asked])
+            while asked and _is_question(messages[asked - 1]):
+                asked -= 1
             turns = [
                 turn(
                     "\n".join(message.texts),
                     message.name or message.role.value,
-                    is_answer=message.role.value == "assistant" and not is_first,
+                    is_answer=message.role.value == "assistant",
                     is_old=number < asked,
                 )
                 for number, message in enumerate(messages)

@@ -175,21 +175,25 @@ def align(
     *,
     models: Container[str] = (),
     old: int = 0,
+    is_named: bool = True,
 ) -> list[int | None]:
     """Return, for each *given* turn, the index of the same *known* turn; None for a new turn.
 
     *known* are the latest turns of a conversation, None for an erased turn, which equals any turn.
     The known end of the conversation must lie in *given*: a turn said before is new unless all
     known turns after the turn are given, too. So A, B, A is A, B, A, and the whole conversation
-    again is nothing new. Where one of *models* answers the last question anew, the new answers take
-    the indexes of the known answers. Many turns in common without a common end, as after parallel
-    runs, are matched by the number of times that each turn stands in both. Where all known turns
-    were erased, the first *old* given turns are known.
+    again is nothing new. Where one of *models* answers the last question of a named conversation
+    anew, the new answers take the indexes of the known answers. Many turns in common without a
+    common end, as after parallel runs, are matched by the number of times that each turn stands in
+    both. Both need *old* turns or an answer before a question: lone questions may be asked again.
+    Where all known turns were erased, the first *old* given turns are known.
     """
     if known and not any(known):
         return [min(at, len(known) - 1) if at < old else None for at in range(len(given))]
     size, asked = len(known), _last_question(known, models)
-    again, anew = _overlap(known, given), _overlap(known[: asked + 1], given)
+    again = _overlap(known, given)
+    has_history = _has_history(given, models, old)
+    anew = _overlap(known[: asked + 1], given) if is_named and has_history else None
     if anew is not None and (again is None or asked + 1 - max(anew, 0) > size - max(again, 0)):
         answers = _answers_anew(known, given, anew, asked)
         if answers:
@@ -199,7 +203,7 @@ def align(
             ]
     if again is not None:
         return [at if 0 <= at < size else None for at in range(again, again + len(given))]
-    return _match_by_count(known, given, old)
+    return _match_by_count(known, given, old) if has_history else [None] * len(given)
 
 
 def _overlap(known: Sequence[Said | None], given: Sequence[Said]) -> int | None:
@@ -215,6 +219,13 @@ def _overlap(known: Sequence[Said | None], given: Sequence[Said]) -> int | None:
         if same and any(known[at] is not None for at in shared):
             return start
     return None
+
+
+def _has_history(given: Sequence[Said], models: Container[str], old: int) -> bool:
+    """Return whether *given* may have turns of earlier runs: no lone questions with the answers."""
+    by_model = [author in models for author, _ in given]
+    is_lone = any(by_model) and all(by_model[by_model.index(True) :])
+    return old > 0 or not is_lone
 
 
 def _last_question(known: Sequence[Said | None], models: Container[str]) -> int:
@@ -335,7 +346,8 @@ def _place(
     maybe_known = len(turns) - sum(turn.is_new for turn in turns)
     models = {turn.author for turn in turns if turn.is_answer}
     old = sum(turn.is_old for turn in turns)
-    found = align(known, given[:maybe_known], models=models, old=old)
+    is_named = conversation.thread is not None
+    found = align(known, given[:maybe_known], models=models, old=old, is_named=is_named)
     found += [None] * (len(turns) - maybe_known)
     keys: list[str | None] = []
     for said, at in zip(given, found, strict=True):

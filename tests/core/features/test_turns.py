@@ -18,12 +18,14 @@ Q1, A1, Q2, A2 = ("ann", "one?"), ("bot", "1"), ("ann", "two?"), ("bot", "2")
 NOTED = ("bot", "Noted.")
 
 
-def say(store: MemoryStore, *said: tuple[str, str], old: int = 0) -> list[MemoryRecord]:
+def say(
+    store: MemoryStore, *said: tuple[str, str], old: int = 0, thread: str | None = "t"
+) -> list[MemoryRecord]:
     turns = [
         Turn(text, author, is_answer=author == "bot", is_old=at < old)
         for at, (author, text) in enumerate(said)
     ]
-    return add_turns(store, turns, namespace="default", thread="t")
+    return add_turns(store, turns, namespace="default", thread=thread)
 
 
 def say_with_id(store: MemoryStore, text: str, id: str, thread: str = "t") -> list[MemoryRecord]:
@@ -100,6 +102,24 @@ def test_a_question_asked_again_and_answered_differently_is_a_new_turn(store: Me
     say(store, Q1, A1)
     say(store, Q1, A1, Q1, ("bot", "one"), old=2)
     assert texts(store) == ["one?", "1", "one?", "one"]
+
+
+@pytest.mark.parametrize("thread", ["t", None])
+@pytest.mark.parametrize("asked", [[Q1], [Q1, Q1], [Q1, Q2], [Q1, Q2, ("ann", "three?")]], ids=str)
+def test_lone_questions_asked_again_and_answered_differently_are_new_turns(
+    store: MemoryStore, thread: str | None, asked: list[tuple[str, str]]
+) -> None:
+    runs = [[*asked, A1], [*asked, A2], [*asked, A1, NOTED], [*asked, NOTED]]
+    for run in runs:
+        say(store, *run, thread=thread)
+        assert say(store, *run, thread=thread) == []
+    assert texts(store) == [text for run in runs for _, text in run]
+
+
+def test_no_answer_supersedes_in_a_conversation_without_a_name(store: MemoryStore) -> None:
+    say(store, Q1, A1, Q2, A2, thread=None)
+    say(store, Q1, A1, Q2, ("bot", "two"), thread=None)
+    assert texts(store) == ["one?", "1", "two?", "2", "two"]
 
 
 def test_parallel_runs_of_a_conversation_add_each_turn_once(store: MemoryStore) -> None:
