@@ -20,6 +20,7 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from bethink import MessageLog
@@ -55,7 +56,8 @@ else:
 _logger: Final = logging.getLogger(__name__)
 
 _SPEAKERS: Final = ("user", "assistant")
-_Identity = tuple[Any, ...]
+_ANSWERING: Final = ("assistant", "tool")
+_Identity = tuple[str, Any]
 
 
 class MemoryHistory(_History):
@@ -234,7 +236,7 @@ def _turn(message: Message, agent: Any, id: str | None = None, **marks: bool) ->
 
 def _append(log: MessageLog, items: Sequence[dict[str, Any]]) -> None:
     """Add the new messages among *items* to *log*; correct the known messages with other texts."""
-    tail = [_identity(value) for value in log.values(len(items) + 1)]
+    tail = [_identity(value) for value in log.values(2 * len(items) + 1)]
     known = _count_known(tail, [_identity(item["value"]) for item in items])
     log.append([item for n, item in enumerate(items) if not _is_held(log, item) and n >= known])
 
@@ -253,27 +255,34 @@ def _is_held(log: MessageLog, item: dict[str, Any]) -> bool:
 def _count_known(known: Sequence[_Identity], given: Sequence[_Identity]) -> int:
     """Return how many messages at the beginning of *given* are *known*, the end of a history.
 
-    A message of *given* is new where the rest leaves a choice; so is a single turn without ids.
+    Without ids a single turn is new, and so is the last turn where the rest leaves a choice.
     """
     if not known:
         return 0
     size, most = len(known), len(given)
     again = [n + size for n in range(most - size + 1) if given[n : n + size] == known]
     again += [n for n in range(min(size, most), 0, -1) if known[-n:] == given[:n]]
-    asked = [each for each in given if each[0] == "user"]
-    is_whole = size == most and len(asked) > 1
-    if most in again and (is_whole or any(len(each) == 1 for each in given)):
+    answers = [role in _ANSWERING for role, _ in given]
+    later = [n for n in range(1, most) if answers[n - 1] > answers[n]]  # where turns begin
+    whole = [most] if most in again else []
+    if whole and ((later and size == most) or any(isinstance(name, str) for _, name in given)):
         return most
-    all_known = most if most in again and len(asked) > 1 else 0
-    known_before = next((n for n in again if n < most), all_known)
-    is_repeated = known_before == 1 and given[0][0] == "user"
-    return 0 if is_repeated else known_before
+    if not later:
+        return 0
+    shared = (n for n in again if n < most and any(answers[:n]))
+    common = (n for n in reversed(later) if _holds(known, given[:n]))
+    return next(chain(shared, whole, common), 0)
+
+
+def _holds(known: Sequence[_Identity], part: Sequence[_Identity]) -> bool:
+    size = len(part)
+    return any(known[at : at + size] == part for at in range(len(known) - size + 1))
 
 
 def _identity(message: Mapping[str, Any]) -> _Identity:
-    """Return the id of a message, or else speaker and contents."""
+    """Return the role with the id of a message, or else with the contents."""
     id = message.get("message_id")
-    return (message["role"], message.get("contents")) if id is None else (id,)
+    return message["role"], message.get("contents") if id is None else id
 
 
 def _items(messages: Sequence[Message], namespace: str) -> list[dict[str, Any]]:

@@ -129,10 +129,20 @@ def test_a_conversation_that_begins_before_the_history_is_kept_once(store: Memor
 @pytest.mark.parametrize(
     ("first", "given", "kept_then"),
     [
-        ("ab", "xab", "ab"),
-        ("xaba", "abac", "xabac"),
-        ("ab", "babc", "abc"),
+        ("aBcD", "xYaBcD", "aBcD"),
+        ("xYaBcD", "aBcDeF", "xYaBcDeF"),
+        ("aBcD", "xYaBcDeF", "aBcDeF"),
         ("A", "Ab", "Ab"),
+        ("abCdE", "abCdE", "abCdE"),  # several turns again
+        ("abC", "abC", "abCabC"),  # a single turn said again
+        ("xYabC", "bC", "xYabCbC"),
+        ("aB", "xaB", "aBxaB"),
+        ("ab", "bc", "abbc"),
+        ("A", "AB", "AAB"),
+        ("aBcD", "xYzW", "aBcDxYzW"),  # nothing in common
+        ("aBcD", "aBcE", "aBcDcE"),  # the conversation went on differently
+        ("aBcDeF", "aBgH", "aBcDeFgH"),
+        ("aBcD", "aXcD", "aBcDaXcD"),
     ],
 )
 def test_what_a_history_and_what_is_given_share_is_kept_once(
