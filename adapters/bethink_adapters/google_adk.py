@@ -21,6 +21,7 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from itertools import compress
 from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
 
@@ -169,7 +170,10 @@ class MemoryService(_Base):
     async def search_memory(
         self, *, app_name: str, user_id: str, query: str
     ) -> SearchMemoryResponse:
-        """Return the user's memories relevant to *query*, best first."""
+        """Return the user's memories relevant to *query*, best first.
+
+        Each text of an author comes once.
+        """
         from google.adk.memory.base_memory_service import SearchMemoryResponse
 
         place = self.namespace_of(app_name, user_id)
@@ -201,15 +205,20 @@ class MemoryService(_Base):
         for place, event in enumerate(events):
             if invocation := _rewinds_to(event):
                 came = [each.invocation_id for each in events[:place]]
-                since = came[came.index(invocation) :] if invocation in came else ()
-                rewound = {invocation, *since}
-                where = {"thread": thread, "occurred_at": {"$lte": event.timestamp}}
-                known = self.store.all(namespace=namespace, where=where)
-                found = [_value(record).get("invocation") in rewound for record in known]
-                if any(found):  # the first turns may have no words, or may be erased
-                    after = found.index(True) if thread is not None else len(known)
-                    gone = [at for at, is_rewound in enumerate(found) if is_rewound or at >= after]
-                    self.store.forget([known[at].id for at in gone])
+                since = events[came.index(invocation) : place] if invocation in came else ()
+                rewound = {invocation, *(each.invocation_id for each in since)} - {""}
+                before = {"thread": thread, "occurred_at": {"$lte": event.timestamp}}
+                known = self.store.all(namespace=namespace, where=before)
+                ids = {each.id for each in since} - {""}
+                found = [
+                    value.get("invocation") in rewound or value.get("event") in ids
+                    for value in map(_value, known)
+                ]
+                if not any(found):
+                    continue
+                after = known[found.index(True) :]  # the first turns may have no words
+                gone = compress(known, found) if thread is None else after
+                self.store.forget([record.id for record in gone])
 
 
 def _without_rewound(events: Sequence[Event]) -> Iterator[Event]:

@@ -94,7 +94,7 @@ class StrandsStore:
         self._run = uuid4().hex
 
     async def search(self, query: str, options: SearchOptions | None = None) -> list[MemoryEntry]:
-        """Return the memories relevant to *query*, best first."""
+        """Return the memories relevant to *query*, best first, each text of an author once."""
         with needs("strands"):
             from strands.memory import MemoryEntry
         most = (options or {}).get("max_search_results") or self.max_search_results or DEFAULT_K

@@ -278,20 +278,28 @@ def test_rewound_turns_are_forgotten(store: MemoryStore, whole: bool) -> None:
 
 
 @needs_rewinds
-def test_a_rewind_without_a_session_forgets_the_rewound_turns_alone(store: MemoryStore) -> None:
+@pytest.mark.parametrize("given", [[1, 3], [1], []], ids=["all", "some", "none"])
+def test_a_rewind_without_a_session_forgets_the_rewound_turns_alone(
+    store: MemoryStore, given: list[int]
+) -> None:
     service = MemoryService(store)
-    place: Any = {"app_name": "app", "user_id": "ann"}
-    first, later = turn(1, "My cat."), turn(2, "My dog.")
+    place: dict[str, Any] = {"app_name": "app", "user_id": "ann"}
+    events = [turn(n, f"My {pet}.") for n, pet in enumerate(("cat", "dog", "bird", "cow", "hen"))]
+    for unnamed in events[2:]:
+        unnamed.invocation_id = ""
 
     async def add() -> None:
-        await service.add_events_to_memory(**place, events=[first])
-        entry = MemoryEntry(content=Content(parts=[Part(text="My fish.")]))
+        for event in events:
+            await service.add_events_to_memory(**place, events=[event])
+        entry = MemoryEntry(content=Content(parts=[Part(text="My fish.")]), timestamp="2001-01-01")
         await service.add_memory(**place, memories=[entry])
-        await service.add_events_to_memory(**place, events=[later])
-        await service.add_events_to_memory(**place, events=[first, rewound("i1", 3e9)])
+        rewinding = [*(events[n] for n in given), rewound("i1", 3e9)]
+        await service.add_events_to_memory(**place, events=rewinding)
 
     asyncio.run(add())
-    assert sorted(texts(found(service, "my cat dog fish"))) == ["My dog.", "My fish."]
+    gone = {"My dog.", *(f"My {pet}." for pet in ["cow"] if 3 in given)}
+    kept = {*(f"My {pet}." for pet in ("cat", "bird", "cow", "hen", "fish"))} - gone
+    assert {record.content for record in store.all(namespace="adk/app/ann")} == kept
 
 
 def test_a_text_that_was_said_often_takes_one_place(store: MemoryStore) -> None:
