@@ -8,7 +8,7 @@ import logging
 import math
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,12 +19,15 @@ pytest.importorskip("agent_framework")
 from agent_framework import (
     Agent,
     AgentSession,
+    BaseChatClient,
     ChatResponse,
+    ChatResponseUpdate,
     Content,
     ContextProvider,
     HistoryProvider,
     InMemoryHistoryProvider,
     Message,
+    ResponseStream,
 )
 
 from bethink import MemoryStore, Subtree, ValidationError, segment
@@ -174,19 +177,56 @@ def test_a_question_may_be_asked_again(store: MemoryStore) -> None:
     assert [message.message_id for message in kept(history, "s")] == [None, None, "7"]
 
 
+class Streaming(BaseChatClient):
+    """A chat client that streams *replies*; each message has an id if *ids*."""
+
+    def __init__(self, replies: Sequence[str], ids: bool) -> None:
+        super().__init__()
+        self.replies = list(enumerate(replies))
+        self.ids = ids
+
+    def _inner_get_response(self, **kwargs: Any) -> Any:
+        number, text = self.replies.pop(0)
+
+        async def updates() -> AsyncIterator[ChatResponseUpdate]:
+            for part in text.partition(" "):
+                yield ChatResponseUpdate(
+                    role="assistant",
+                    contents=[Content.from_text(part)],
+                    message_id=f"answer {number}" if self.ids else None,
+                )
+
+        return ResponseStream(updates(), finalizer=ChatResponse.from_updates)
+
+
 @pytest.mark.parametrize("ids", [False, True])
-def test_a_run_may_have_several_questions(store: MemoryStore, ids: bool) -> None:
+@pytest.mark.parametrize("streamed", [False, True])
+def test_a_run_may_have_several_questions_said_before_or_not(
+    store: MemoryStore, ids: bool, streamed: bool
+) -> None:
     history = MemoryHistory(store)
-    runs = [["I am Ann."], ["My flight is BA117.", "It leaves at nine."], ["Ok.", "When?"], ["Ok."]]
-    for number, texts in enumerate(runs):
-        named = [f"{number} {n}" if ids else None for n in range(len(texts))]
+    runs = [
+        *(("Hi.", "Ok."), ("My flight is BA117.", "It leaves at nine.", "Ok.")),
+        *(("Ok.", "When?", "Ok."), ("Ok.", "When?", "Ok."), ("When?", "Ok."), ("Ok.", "Ok.")),
+    ]
+    client = Streaming([reply for *_, reply in runs], ids)
+
+    async def stream(asked: list[Message]) -> None:
+        agent: Any = Agent(client=client, context_providers=[history])
+        answer = agent.run(asked, session=AgentSession(session_id="s"), stream=True)
+        assert [update.text async for update in answer]
+        await answer.get_final_response()
+
+    for number, (*texts, reply) in enumerate(runs):
         asked = [
-            Message("user", [text], message_id=id) for text, id in zip(texts, named, strict=True)
+            Message("user", [text], message_id=f"{number} {n}" if ids else None)
+            for n, text in enumerate(texts)
         ]
-        shown = run(asked, "s", history, reply=f"Answer {number}.")
-    said = [text for n, texts in enumerate(runs) for text in (*texts, f"Answer {n}.")]
-    assert told_in(history) == " ".join(said)
-    assert shown == said[:-1]
+        if streamed:
+            asyncio.run(stream(asked))
+        else:
+            run(asked, "s", history, reply=reply)
+    assert told_in(history) == " ".join(text for texts in runs for text in texts)
 
 
 def test_a_history_keeps_runs_with_a_recalled_block(store: MemoryStore) -> None:
