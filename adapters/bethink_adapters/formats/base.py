@@ -81,25 +81,24 @@ class DatedLink:
 
 
 @dataclass(frozen=True, slots=True)
-class Skipped:
+class _Remark:
+    place: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.reason}"
+
+
+class Skipped(_Remark):
     """The *reason* why the finding at *place* was not imported."""
 
-    place: str
-    reason: str
-
-    def __str__(self) -> str:
-        return f"{self.place}: {self.reason}"
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Incomplete:
+class Incomplete(_Remark):
     """The *reason* why a part of the finding at *place*, such as a time, was not imported."""
 
-    place: str
-    reason: str
-
-    def __str__(self) -> str:
-        return f"{self.place}: {self.reason}"
+    __slots__ = ()
 
 
 Found: TypeAlias = Item | Memory | Moment | Link | DatedLink | Skipped | Incomplete

@@ -49,9 +49,10 @@ def parse(text: str) -> Node:
     return node
 
 
-def read(text: str) -> Any:
-    """Return the value of *text* as Python data; a blank text is an empty object."""
-    return {} if _is_blank(text) else parse(text).data
+def find(text: str, path: Sequence[Key]) -> Any:
+    """Return the value at *path* as Python data, None if there is none."""
+    node = _at(text, path)
+    return None if node is None else node.data
 
 
 def put(text: str, path: Sequence[Key], value: Any) -> str:

@@ -97,10 +97,8 @@ class ServerPart:
         return (self.host.root, NAME)
 
     def _entry(self, text: str) -> Any:
-        found = toml.read(text) if self.host.shape == "toml" else jsonc.read(text)
-        for key in self._path:
-            found = found.get(key) if isinstance(found, dict) else None
-        return found
+        find = toml.find if self.host.shape == "toml" else jsonc.find
+        return find(text, self._path)
 
 
 @dataclass(frozen=True)
@@ -112,7 +110,7 @@ class HooksPart:
 
     def put(self, text: str, program: Program) -> str:
         """Return *text* with the hooks that call *program*."""
-        if self.hooks.versioned and _member(text, "version") is None:
+        if self.hooks.versioned and jsonc.find(text, ("version",)) is None:
             text = jsonc.put(text, ("version",), 1)
         for event in self._events:
             group = _group(self.hooks, program.hook(self.host))
@@ -134,8 +132,8 @@ class HooksPart:
             path, old = self._find(text, event)
             if old:
                 text = jsonc.restore(text, path, first, self._find(first, event)[0])
-        bare = _member(text, "hooks") == _member(first, "hooks")
-        if self.hooks.versioned and bare and _member(text, "version") == 1:
+        bare = jsonc.find(text, ("hooks",)) == jsonc.find(first, ("hooks",))
+        if self.hooks.versioned and bare and jsonc.find(text, ("version",)) == 1:
             text = jsonc.restore(text, ("version",), first, ("version",))
         return text
 
@@ -148,7 +146,7 @@ class HooksPart:
 
     def _find(self, text: str, event: str) -> tuple[tuple[str | int, ...], dict[str, Any] | None]:
         """Return the path of bethink's group of *event*, and the group; else the path to append."""
-        events = _member(text, "hooks")
+        events = jsonc.find(text, ("hooks",))
         groups = events.get(event) if isinstance(events, dict) else None
         for place, group in enumerate(_listed(groups)):
             if _is_call(_command(group), self.host):
@@ -192,12 +190,6 @@ def _is_made(command: str) -> bool:
     except ValueError:
         return False
     return _HOOK.fullmatch("\0".join(words)) is not None
-
-
-def _member(text: str, name: str) -> Any:
-    """Return the value of *name* in the object *text*, else None."""
-    data = jsonc.read(text)
-    return data.get(name) if isinstance(data, dict) else None
 
 
 def _listed(value: object) -> list[Any]:

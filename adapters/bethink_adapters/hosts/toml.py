@@ -28,7 +28,7 @@ def read(text: str) -> dict[str, Any]:
 
 def put(text: str, path: Sequence[str], values: Mapping[str, Any]) -> str:
     """Return *text* with the table at *path* holding *values*; nested mappings are subtables."""
-    found, newline = _at(text, path), _newline(text)
+    found, newline = find(text, path), _newline(text)
     if found == values:
         return text
     block = newline.join(_lines(path, values)) + newline
@@ -41,11 +41,11 @@ def put(text: str, path: Sequence[str], values: Mapping[str, Any]) -> str:
 
 def restore(text: str, path: Sequence[str], first: str) -> str:
     """Return *text* with the table at *path* as in *first*: as written, or missing."""
-    if _at(text, path) is None:
+    if find(text, path) is None:
         return text
     (start, end), newline = _span(text, path), _newline(text)
     head, block, tail = text[:start], "", text[end:]
-    if _at(first, path) is not None:
+    if find(first, path) is not None:
         block = first[slice(*_span(first, path))]
         if tail and not block.endswith("\n"):
             block += newline
@@ -56,7 +56,7 @@ def restore(text: str, path: Sequence[str], first: str) -> str:
     return _checked(head + block + tail)
 
 
-def _at(text: str, path: Sequence[str]) -> Any:
+def find(text: str, path: Sequence[str]) -> Any:
     """Return the value at *path*, None if there is none."""
     found: Any = read(text)
     for key in path:

@@ -128,17 +128,19 @@ class ChunkedTexts:
         vectors = self._engine.embed(drafts)
         with self._engine.writing(guarded=False) as transaction:
             last = find_last_chunk(transaction, self._namespace, path)
-            start = end = None if last is None else end_byte(last)
+            start = end = expires_at = None
             if last is None:
                 _check_free(transaction, self._namespace, path)
             else:
                 transaction.check_source(last)
-                drafts = [replace(draft, expires_at=last.expires_at) for draft in drafts]
+                start = end = end_byte(last)
+                expires_at = last.expires_at
             for draft, vector in zip(drafts, vectors, strict=True):
                 added = len(chunk_text(draft).encode())
                 if end is None or added:
                     key = path if end is None else chunk_key(path, end)
-                    add(transaction, replace(draft, key=key), {EMBEDDED: vector})
+                    record = replace(draft, key=key, expires_at=expires_at)
+                    add(transaction, record, {EMBEDDED: vector})
                 end = (end or 0) + added
         self._engine.index.save()
         return start or 0
