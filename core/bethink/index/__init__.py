@@ -20,11 +20,11 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from ..errors import EmbedderMismatchError, StorageError
-from ..model.arrays import Floats
 from ..model.namespaces import Everywhere, Scope, Subtree, to_pattern
 from ..model.port import EMBEDDED, Backend, Changes, IndexData, PastReader, Row
 from ..model.records import MemoryRecord
 from .access_buffer import AccessBuffer
+from .combining import Combiner
 from .documents import document as document
 from .keyword import BLOCK_DOCUMENTS, MERGED_BLOCKS
 from .reader import ScopeReader
@@ -38,6 +38,7 @@ from .unit_vectors import cosines as cosines
 from .unit_vectors import directions as directions
 from .vectors import EarlyScan as EarlyScan
 from .vectors import Scan as Scan
+from .vectors import VectorColumn as VectorColumn
 
 _logger = logging.getLogger(__name__)
 
@@ -68,6 +69,7 @@ class ResidentIndex:
         self, backend: Backend, dimension: Callable[[], int], most: int | None = MAX_RESIDENT
     ) -> None:
         self.lock = threading.RLock()
+        self.combiner = Combiner()
         self._backend = backend
         self._dimension = dimension
         self._scopes = ScopeLRU(most)
@@ -84,6 +86,7 @@ class ResidentIndex:
         An index of a moment may have been in use by a thread that the child has not.
         """
         self.lock = threading.RLock()
+        self.combiner = Combiner()
         self.touches = AccessBuffer()
         for moment in self._moments:
             self._scopes.drop_moment(moment)
@@ -99,16 +102,16 @@ class ResidentIndex:
         """Whether a commit is not in the index yet."""
         return self._backend.head() != self._seen or self._backend.breaks != self._breaks
 
-    def scan_early(self, scope: Scope, name: str, query: Floats) -> EarlyScan | None:
-        """Compare the vectors called *name* of *scope* with *query*, if many and in memory.
+    def many_vectors(self, scope: Scope, name: str, dimension: int) -> VectorColumn | None:
+        """Return the vectors called *name* of *scope*, if many and in memory.
 
-        The only method that needs no lock.
+        The only method that needs no lock; the column is for early scans only.
         """
         index = self._scopes.indexes.get(scope)
         column = None if index is None else index.vectors.get(name)
-        if column is None or column.dimension != len(query):
+        if column is None or column.dimension != dimension or not column.has_early_scans:
             return None
-        return column.scan_early(query)
+        return column
 
     def open(self, scope: Scope) -> ScopeIndex:
         """Return the current index of *scope*."""

@@ -26,6 +26,7 @@ from .unit_vectors import stacked
 _ROUNDING: Final = 5e-6
 _BLOCK_NUMBERS: Final = 1 << 18  # 1 MB as float32; for more OpenBLAS starts slow threads
 _MIN_EARLY_ROWS: Final = 32_768  # fewer are scanned faster than threads are switched
+_MAX_ONE_CALL_DIMENSION: Final = 512  # longer rows take longer in one call, even beside threads
 _BATCH_PRODUCTS: Final = 1 << 22  # products that are reckoned before they are looked at
 _MAX_GATHERED_SHARE: Final = (
     0.3  # of all positions; to gather more of them takes longer than to scan all
@@ -109,13 +110,20 @@ class VectorColumn:
         """Return codes (int8) and scales of the positions from *start* to *end*, and the error."""
         return self._columns["codes"][start:end], self._columns["scale"][start:end], self.error
 
-    def scan_early(self, query: Floats) -> EarlyScan | None:
-        """Compare the present positions with *query*, without a lock; None for few positions."""
+    @property
+    def has_early_scans(self) -> bool:
+        """Whether a scan takes long enough to be worth a scan before the lock."""
+        return len(self._columns["codes"]) >= _MIN_EARLY_ROWS
+
+    def scan_early(self, query: Floats, *, beside: bool) -> EarlyScan:
+        """Compare the present positions with *query*, without a lock.
+
+        *beside* tells that other threads recall at the same time.
+        """
         positions = self._positions
         codes, scale = self._columns["codes"], self._columns["scale"]
-        if (known := min(len(codes), len(scale))) < _MIN_EARLY_ROWS:
-            return None
-        found = self._compare(codes[:known], scale[:known], query, self._margin)
+        known = min(len(codes), len(scale))
+        found = self._compare(codes[:known], scale[:known], query, self._margin, beside=beside)
         return EarlyScan(found, positions)
 
     def scan(
@@ -134,7 +142,7 @@ class VectorColumn:
                 return self._compare(codes, scale, query, margin)
             known = early.scan.raw
             if len(known) == len(codes):
-                return early.scan._replace(raw=known.copy())
+                return early.scan
             rest = self._compare(codes[len(known) :], scale[len(known) :], query, margin)
             return rest._replace(raw=np.concatenate((known, rest.raw)))
         raw = np.full(len(codes), -np.inf)
@@ -162,10 +170,14 @@ class VectorColumn:
     def _margin(self) -> float:
         return self.error + _ROUNDING + (1 + self.error) * self.dimension * 2.0**-24
 
-    def _compare(self, codes: Column, scale: Column, query: Floats, margin: float) -> Scan:
+    def _compare(
+        self, codes: Column, scale: Column, query: Floats, margin: float, *, beside: bool = False
+    ) -> Scan:
         """Compare the rows of *codes* with *query*."""
         if not self._kernel:
-            return Scan(_products(codes, query) * scale, 1.0, margin)
+            one_call = beside and self.dimension <= _MAX_ONE_CALL_DIMENSION
+            products = (_products_in_one_call if one_call else _products)(codes, query)
+            return Scan(np.multiply(products, scale), 1.0, margin)
         step = float(np.abs(query).max()) / 127 or 1.0
         rounded = np.rint(query / step)
         distances = self._kernel.cdist(rounded.astype(np.int8)[None], codes, metric="inner")
@@ -189,7 +201,17 @@ def _products(codes: Column, query: Floats) -> Floats:
         end = min(start + rows, size)
         block[: end - start] = codes[start:end]
         np.dot(block[: end - start], single, out=products[start:end])
-    return products.astype(np.float64)
+    return products
+
+
+def _products_in_one_call(codes: Column, query: Floats) -> Floats:
+    """Return the product of every row of *codes* with the vector *query*, in single precision.
+
+    The call takes longer than ``_products``, but needs the interpreter's lock no more than twice.
+    """
+    single = query.astype(np.float32)
+    products: Column = np.einsum("ij,j->i", codes, single, dtype=np.float32, casting="unsafe")
+    return products
 
 
 def _quantise(exact: Floats, length: Floats) -> tuple[Column, Column, float]:

@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple, TypedDict
 import numpy as np
 import numpy.typing as npt
 
+from ..embedders import Embedder
 from ..errors import DimensionError, ValidationError
 from ..index import Accessed, ScopeIndex
 from ..model import fields
@@ -246,10 +247,30 @@ class Answer(NamedTuple):
 
 
 def answered(engine: Engine, ranking: Ranking, request: Request) -> Answer:
-    """Return the answer to *request*."""
+    """Return the answer to *request*.
+
+    Many vectors are scanned before the lock of the index is taken, in few threads for all threads.
+    """
     embedder, question = engine.embedder, asked_question(engine, request)
-    if request.where is None and not has_upper_bound(ranking):
-        question = _scanned_early(engine, question, request.scope)
+    column = None
+    if (vector := question.vector) and request.where is None and not has_upper_bound(ranking):
+        column = engine.index.many_vectors(request.scope, vector.name, len(vector.query))
+    if column is None or vector is None:
+        return _answered(engine, ranking, request, question, embedder)
+    combiner = engine.index.combiner
+
+    def answer() -> Answer:
+        early = column.scan_early(vector.query, beside=combiner.is_shared)
+        asked = question._replace(vector=vector._replace(early=early))
+        return _answered(engine, ranking, request, asked, embedder)
+
+    return combiner.run(answer)
+
+
+def _answered(
+    engine: Engine, ranking: Ranking, request: Request, question: Question, embedder: Embedder
+) -> Answer:
+    """Return the answer to *request*, asked with the vector of *embedder* as *question*."""
     with engine.index.lock:
         if engine.embedder is not embedder:  # changed by ``reembed`` just now
             question = asked_question(engine, request)
@@ -289,14 +310,6 @@ def answered_nearby(engine: Engine, ranking: Ranking, request: Request) -> Answe
     if request.touch:
         touch_rows(engine, answer.rows(range(len(answer.places))))
     return answer
-
-
-def _scanned_early(engine: Engine, question: Question, scope: Scope) -> Question:
-    """Return *question* with a scan of all vectors, made beside the recalls of other threads."""
-    if (vector := question.vector) is None:
-        return question
-    early = engine.index.scan_early(scope, vector.name, vector.query)
-    return question if early is None else question._replace(vector=vector._replace(early=early))
 
 
 def touch_rows(engine: Engine, found: Sequence[tuple[int, MemoryRecord]]) -> None:

@@ -229,7 +229,7 @@ class Search:
         if excluded is None:
             return _Candidates(self._keyword, scan)
         if scan is not None:
-            scan.raw[excluded] = -np.inf
+            scan = scan._replace(raw=np.where(excluded, -np.inf, scan.raw))
         return _Candidates(np.where(excluded, 0.0, self._keyword), scan)
 
     def _excluded(self, allowed: Positions | None) -> Truths | None:

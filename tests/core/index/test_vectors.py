@@ -193,23 +193,23 @@ def test_what_is_kept_is_compared_as_before(name: str) -> None:
 
 @pytest.mark.parametrize("name", KERNELS)
 @pytest.mark.parametrize("later", [0, 3])
-def test_an_early_scan_is_completed_and_never_changed(
-    name: str, later: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("beside", [False, True])
+def test_an_early_scan_is_completed(
+    name: str, later: int, beside: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vectors, "_MIN_EARLY_ROWS", 4)
     matrix = np.random.default_rng(6).normal(size=(9, 16)).astype(np.float32)
     scanned, query = column(name, 16), direction(matrix[3])
     scanned.append(matrix[:3])
-    assert scanned.scan_early(query) is None
+    assert not scanned.has_early_scans
     scanned.append(matrix[3 : 9 - later])
-    early = scanned.scan_early(query)
-    assert early is not None
+    assert scanned.has_early_scans
+    early = scanned.scan_early(query, beside=beside)
     scanned.append(100 * matrix[9 - later :])
     for _ in range(2):
         found, expected = scanned.scan(query, None, early), scanned.scan(query)
         assert found.raw == pytest.approx(expected.raw, abs=1e-6)
         assert found[1:] == expected[1:]
-        found.raw[:] = -np.inf
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -221,7 +221,7 @@ def test_an_early_scan_of_other_positions_counts_for_nothing(
     scanned, other, query = column(name, 16), column(name, 16), direction(matrix[3])
     scanned.append(matrix)
     other.append(matrix[::-1])
-    before, elsewhere = scanned.scan_early(query), other.scan_early(query)
+    before, elsewhere = (each.scan_early(query, beside=False) for each in (scanned, other))
     scanned.keep(np.arange(9) > 1)
     scanned.append(matrix[:2])
     for early in (before, elsewhere):

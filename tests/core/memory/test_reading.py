@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -524,8 +525,8 @@ def erase_some(store: MemoryStore) -> None:
 def test_what_is_written_after_a_scan_without_the_lock_counts(
     store: MemoryStore, monkeypatch: pytest.MonkeyPatch, write: Callable[[MemoryStore], None]
 ) -> None:
-    def scan_and_write(self: VectorColumn, query: Floats) -> EarlyScan | None:
-        found = real(self, query)
+    def scan_and_write(self: VectorColumn, query: Floats, *, beside: bool) -> EarlyScan:
+        found = real(self, query, beside=beside)
         if scans:
             scans.pop()
             write(store)
@@ -538,7 +539,20 @@ def test_what_is_written_after_a_scan_without_the_lock_counts(
     real, scans = VectorColumn.scan_early, ["once"]
     monkeypatch.setattr(VectorColumn, "scan_early", scan_and_write)
     found = store.recall("the red cat and 3 mice", k=20, touch=False)
-    monkeypatch.setattr(VectorColumn, "scan_early", lambda self, query: None)
+    monkeypatch.setattr(VectorColumn, "has_early_scans", False)
     assert found == store.recall("the red cat and 3 mice", k=20, touch=False)
     assert len(found) >= 7
     assert scans == []
+
+
+def test_recalls_of_many_threads_at_once_answer_as_one_after_the_other(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vectors, "_MIN_EARLY_ROWS", 4)
+    store.store_many(f"a red cat, {n} mice and {n * n % 97} dogs" for n in range(300))
+    queries = [f"the cat and {n} dogs" for n in range(97)]
+    expected = [store.recall(query, touch=False) for query in queries]
+    with ThreadPoolExecutor(12) as pool:
+        for _ in range(3):
+            found = list(pool.map(lambda query: store.recall(query, touch=False), queries))
+            assert found == expected

@@ -1,0 +1,207 @@
+"""Flat combining: few threads run, nothing waits for ever, and results go to their owners."""
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+
+import pytest
+
+from bethink.index import combining
+from bethink.index.combining import Combiner
+
+WAIT = 10.0  # seconds, before a test fails
+
+
+class Held:
+    """Work that runs until ``go`` is set."""
+
+    def __init__(self) -> None:
+        self.runs, self.go = threading.Event(), threading.Event()
+        self.thread: threading.Thread | None = None
+
+    def __call__(self) -> str:
+        self.thread = threading.current_thread()
+        self.runs.set()
+        assert self.go.wait(WAIT)
+        return "held"
+
+
+@pytest.fixture
+def pool() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(8) as pool:
+        yield pool
+
+
+def when_waiting(combiner: Combiner, count: int) -> None:
+    """Return once *count* works wait."""
+    alarm = threading.Event()
+    for _ in range(1000):
+        # No public name tells how many wait.
+        if len(combiner._waiting) == count:
+            return
+        alarm.wait(0.01)
+    raise AssertionError(f"{len(combiner._waiting)} works wait, not {count}")
+
+
+def submitted(
+    pool: ThreadPoolExecutor, combiner: Combiner, works: list[Callable[[], object]]
+) -> list[Future[object]]:
+    """Return the future results of *works*, queued one after the other."""
+    futures = []
+    for number, work in enumerate(works, 1):
+        futures.append(pool.submit(combiner.run, work))
+        when_waiting(combiner, number)
+    return futures
+
+
+def test_no_more_works_run_than_threads_may(pool: ThreadPoolExecutor) -> None:
+    combiner, (first, second) = Combiner(2), (Held(), Held())
+    running = [pool.submit(combiner.run, first)]
+    assert first.runs.wait(WAIT)
+    assert not combiner.is_shared
+    running.append(pool.submit(combiner.run, second))
+    assert second.runs.wait(WAIT)
+    assert combiner.is_shared
+    (later,) = submitted(pool, combiner, [lambda: "later"])
+    assert not later.done()
+    second.go.set()
+    assert later.result(WAIT) == "later"
+    first.go.set()
+    assert [each.result(WAIT) for each in running] == ["held", "held"]
+    assert not combiner.is_shared
+
+
+def test_a_running_thread_does_the_works_that_wait_in_order(pool: ThreadPoolExecutor) -> None:
+    combiner, held = Combiner(1), Held()
+    done: list[int] = []
+    running = pool.submit(combiner.run, held)
+    assert held.runs.wait(WAIT)
+
+    def work(number: int) -> tuple[int, threading.Thread]:
+        done.append(number)
+        return number, threading.current_thread()
+
+    waiting = submitted(pool, combiner, [partial(work, number) for number in range(5)])
+    held.go.set()
+    assert [each.result(WAIT) for each in waiting] == [(n, held.thread) for n in range(5)]
+    assert running.result(WAIT) == "held"
+    assert done == [0, 1, 2, 3, 4]
+
+
+def test_a_thread_does_the_works_of_others_for_a_while_only(pool: ThreadPoolExecutor) -> None:
+    combiner, held, ends = Combiner(1), Held(), threading.Event()
+    running = pool.submit(combiner.run, held)
+    assert held.runs.wait(WAIT)
+
+    def work() -> None:
+        if not ends.is_set():  # a queue that never ends by itself
+            pool.submit(combiner.run, work)
+            when_waiting(combiner, 1)
+
+    submitted(pool, combiner, [work])
+    held.go.set()
+    try:
+        assert running.result(WAIT) == "held"
+    finally:
+        ends.set()
+
+
+def test_an_error_goes_to_the_owner_alone(pool: ThreadPoolExecutor) -> None:
+    combiner, held = Combiner(1), Held()
+    running = pool.submit(combiner.run, held)
+    assert held.runs.wait(WAIT)
+    failing, fine = submitted(pool, combiner, [lambda: 1 / 0, lambda: "fine"])
+    held.go.set()
+    with pytest.raises(ZeroDivisionError):
+        failing.result(WAIT)
+    assert (running.result(WAIT), fine.result(WAIT)) == ("held", "fine")
+    with pytest.raises(ZeroDivisionError):
+        combiner.run(lambda: 1 / 0)
+    assert combiner.run(lambda: "free again") == "free again"
+
+
+def test_a_work_within_a_work_runs_at_once() -> None:
+    combiner = Combiner(1)
+    assert combiner.run(lambda: combiner.run(lambda: combiner.run(lambda: "inner"))) == "inner"
+
+
+def test_an_interrupt_during_another_threads_work_leaves_the_work_to_the_owner(
+    pool: ThreadPoolExecutor,
+) -> None:
+    combiner, held, threads = Combiner(1), Held(), []
+    running = pool.submit(combiner.run, held)
+    assert held.runs.wait(WAIT)
+
+    def work() -> str:
+        threads.append(threading.current_thread())
+        if len(threads) == 1:
+            raise KeyboardInterrupt
+        return "done"
+
+    first, second = submitted(pool, combiner, [work, lambda: "second"])
+    held.go.set()
+    with pytest.raises(KeyboardInterrupt):
+        running.result(WAIT)
+    assert (first.result(WAIT), second.result(WAIT)) == ("done", "second")
+    assert threads[0] is held.thread
+    assert threads[1] is not held.thread
+    assert combiner.run(lambda: "free again") == "free again"
+
+
+@pytest.mark.parametrize("when", ["queued", "running", "handed back"])
+def test_an_interrupted_wait_keeps_nobody_waiting(
+    pool: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    """The wait of the first waiting thread is interrupted, *when* the work is in this state."""
+    combiner, held, inner = Combiner(1), Held(), Held()
+    real, let_go = combining._Work.wait, threading.Event()
+    interrupted: list[combining._Work] = []
+
+    def wait(work: combining._Work) -> None:
+        if not interrupted:
+            interrupted.append(work)
+            assert let_go.wait(WAIT)
+            raise KeyboardInterrupt
+        real(work)
+
+    monkeypatch.setattr(combining._Work, "wait", wait)
+    running = pool.submit(combiner.run, held)
+    assert held.runs.wait(WAIT)
+
+    def work() -> str:
+        inner()
+        if when == "handed back":
+            raise KeyboardInterrupt
+        return "done"
+
+    (waiting,) = submitted(pool, combiner, [work])
+    if when != "queued":
+        held.go.set()
+        assert inner.runs.wait(WAIT)
+    let_go.set()
+    if when == "queued":
+        with pytest.raises(KeyboardInterrupt):
+            waiting.result(WAIT)
+        held.go.set()
+    inner.go.set()
+    with pytest.raises(KeyboardInterrupt):
+        waiting.result(WAIT)
+    if when == "handed back":
+        with pytest.raises(KeyboardInterrupt):
+            running.result(WAIT)
+    else:
+        assert running.result(WAIT) == "held"
+    assert pool.submit(combiner.run, lambda: "free again").result(WAIT) == "free again"
+
+
+def test_every_work_of_many_threads_is_done_once(pool: ThreadPoolExecutor) -> None:
+    combiner, done = Combiner(2), []
+
+    def work(number: int) -> int:
+        done.append(number)
+        return -number
+
+    results = pool.map(lambda number: combiner.run(lambda: work(number)), range(2000))
+    assert list(results) == [-number for number in range(2000)]
+    assert sorted(done) == list(range(2000))
