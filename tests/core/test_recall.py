@@ -4,6 +4,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -512,6 +513,28 @@ def test_a_date_is_found_where_it_was_told(store: MemoryStore) -> None:
     store.store("we met")
     found = store.recall("what happened in January 1970?")
     assert [hit.memory.id for hit in found] == ["000000"]
+
+
+@pytest.mark.parametrize(
+    ("query", "days"),
+    [
+        ("Who painted the boat yesterday?", [1, 0, 9, 40]),
+        ("who painted the boat last week", [9, 1, 0, 40]),
+        ("Who painted the boat?", [0, 1, 9, 40]),
+        ("What happened yesterday?", [1]),
+        ("What was that about last week?", [9]),
+        ("What was going on in 2020?", []),
+        ("I was tired yesterday", []),
+    ],
+)
+def test_what_occurred_in_the_period_of_a_question_comes_first(
+    store: MemoryStore, query: str, days: list[int]
+) -> None:
+    now = datetime(2023, 6, 14, 10, tzinfo=UTC)  # a Wednesday
+    for ago in (0, 1, 9, 40):
+        store.store("Ann painted the boat", occurred_at=now - timedelta(ago), metadata={"ago": ago})
+    found = store.recall(query, mode="keyword", now=now)
+    assert [hit.memory.metadata["ago"] for hit in found] == days
 
 
 class Silent:

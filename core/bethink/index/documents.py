@@ -31,6 +31,12 @@ without a time for a query about a time.
 INSTRUCTION_BONUS: Final = 0.1
 """The share of the gap to a full keyword score that a standing instruction gets for any score."""
 
+PERIOD_BONUS: Final = 0.15
+"""The share of the gap to a full keyword score that a document of a period asked for gets."""
+
+PERIOD_EDGE: Final = 0.5
+"""The share of a period's length, before and after the period, in which the bonus falls to 0."""
+
 
 class Document(NamedTuple):
     """A record as the keyword index sees the record: terms, and facts about the content.

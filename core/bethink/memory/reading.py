@@ -21,7 +21,7 @@ from ..model.filters import All, Filter, Where, expired, parse, unexpired
 from ..model.namespaces import EVERYWHERE, Scope, Subtree, check_scope
 from ..model.port import EMBEDDED, Backend, LogQuery, Page
 from ..model.records import Listed, MemoryRecord, RecallResult, with_accesses
-from ..text import read_query
+from ..text import asked_periods, read_query
 from .engine import Engine
 from .ranking import Ranking, has_upper_bound
 from .search import NOTHING_FOUND, Mode, Question, Search, TopK, VectorQuery
@@ -324,13 +324,15 @@ def asked_question(engine: Engine, request: Request) -> Question:
     if request.query is None and request.vector is None:
         raise ValidationError("recall needs a query or a vector")
     vector = _vector_query(engine, request)
-    words = read_query(request.query if request.query and request.mode != "semantic" else "")
+    now = engine.clock() if request.now is None else request.now
+    text = request.query if request.query and request.mode != "semantic" else ""
+    words = read_query(text)._replace(periods=asked_periods(text, now))
     return Question(
         query=request.query,
         words=words._replace(synonyms={}) if request.mode == "keyword" else words,
         vector=vector,
         k=request.k,
-        now=engine.clock() if request.now is None else request.now,
+        now=now,
         min_score=request.min_score,
         min_similarity=request.min_similarity,
     )

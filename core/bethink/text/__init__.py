@@ -10,6 +10,8 @@ from .dates import MONTHS as MONTHS
 from .dates import date_words as date_words
 from .dates import utc as utc
 from .emoji import PICTURES as PICTURES
+from .periods import Period as Period
+from .periods import asked_periods as asked_periods
 from .queries import Query as Query
 from .queries import is_english as is_english
 from .queries import read_query as read_query

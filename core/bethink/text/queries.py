@@ -14,7 +14,8 @@ from typing import Final, NamedTuple
 from ..model.patterns import lazy_pattern
 from .dates import day_terms
 from .emoji import EMOJI, is_emoji
-from .sentences import is_instruction
+from .periods import Period
+from .sentences import is_instruction, is_question
 from .synonyms import Synonym, synonyms
 from .tokenizer import (
     ELISIONS,
@@ -60,6 +61,7 @@ class Query(NamedTuple):
     assistant or may not be English. ``about_times``: the query asks, in
     English, when or how long. ``synonyms`` are the synonyms of the terms, none if the query looks
     foreign. ``forms``: the query looks foreign, and the stemmer knows no foreign forms of words.
+    ``periods`` are the periods that the query names; ``is_question`` tells a question mark.
     """
 
     terms: Sequence[str]
@@ -67,6 +69,8 @@ class Query(NamedTuple):
     about_times: bool = False
     synonyms: Mapping[str, Sequence[Synonym]] = MappingProxyType({})
     forms: bool = False
+    periods: Sequence[Period] = ()
+    is_question: bool = False
 
 
 class _TokenFacts(NamedTuple):
@@ -104,6 +108,7 @@ def read_query(text: str) -> Query:
         about_times=_TIME_QUESTION.search(" ".join(tokens).lower()) is not None,
         synonyms={term: like for term in found if english >= 0 and (like := synonyms(term))},
         forms=english < 0,
+        is_question=is_question(text),
     )
 
 

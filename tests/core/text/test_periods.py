@@ -1,0 +1,119 @@
+"""The periods that English questions name, asked on Wednesday, 14 June 2023, at ten."""
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bethink.text import asked_periods
+
+NOW = datetime(2023, 6, 14, 10, tzinfo=UTC).timestamp()
+
+
+def named(text: str, now: float = NOW) -> list[tuple[str, str]]:
+    """Return the first and the last day of each period that *text* names."""
+    return [
+        (f"{datetime.fromtimestamp(start, UTC):%F}", f"{datetime.fromtimestamp(end - 1, UTC):%F}")
+        for start, end in asked_periods(text, now)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "last"),
+    [
+        ("What did I do today?", "2023-06-14", "2023-06-14"),
+        ("What did Ann say this morning?", "2023-06-14", "2023-06-14"),
+        ("What did I do yesterday?", "2023-06-13", "2023-06-13"),
+        ("Who called Last Night?", "2023-06-13", "2023-06-13"),
+        ("and the day before yesterday?", "2023-06-12", "2023-06-12"),
+        ("two days ago", "2023-06-11", "2023-06-13"),
+        ("a couple of days ago", "2023-06-11", "2023-06-13"),
+        ("a week ago", "2023-06-03", "2023-06-11"),
+        ("three months ago", "2023-02-28", "2023-03-30"),
+        ("12 years ago", "2010-12-13", "2011-12-14"),
+        ("in the last three days", "2023-06-11", "2023-06-14"),
+        ("in the past few weeks", "2023-05-24", "2023-06-14"),
+        ("the past month", "2023-05-15", "2023-06-14"),
+        ("this week", "2023-06-12", "2023-06-14"),
+        ("this month", "2023-06-01", "2023-06-14"),
+        ("this year", "2023-01-01", "2023-06-14"),
+        ("last week", "2023-06-05", "2023-06-11"),
+        ("last month", "2023-05-01", "2023-05-31"),
+        ("the previous year", "2022-01-01", "2022-12-31"),
+        ("last weekend", "2023-06-10", "2023-06-11"),
+        ("over the weekend", "2023-06-10", "2023-06-11"),
+        ("last Friday", "2023-06-09", "2023-06-09"),
+        ("last wednesday", "2023-06-07", "2023-06-07"),
+        ("on 2023-05-01", "2023-05-01", "2023-05-01"),
+        ("on May 3, 2021", "2021-05-03", "2021-05-03"),
+        ("the 3rd of May", "2023-05-03", "2023-05-03"),
+        ("on 14 June", "2023-06-14", "2023-06-14"),
+        ("on June 15th", "2022-06-15", "2022-06-15"),
+        ("29 February 2020", "2020-02-29", "2020-02-29"),
+        ("in May 2021", "2021-05-01", "2021-05-31"),
+        ("in May", "2023-05-01", "2023-05-31"),
+        ("last December", "2022-12-01", "2022-12-31"),
+        ("in 2021", "2021-01-01", "2021-12-31"),
+        ("since May 2022", "2022-05-01", "2023-06-14"),
+        ("after last Friday", "2023-06-09", "2023-06-14"),
+    ],
+)
+def test_a_period_is_read(text: str, first: str, last: str) -> None:
+    assert named(text) == [(first, last)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "What do I like?",
+        "What is planned for this weekend?",
+        "Do I have a meeting on Friday?",
+        "next week",
+        "tomorrow",
+        "before June 2022",
+        "until yesterday",
+        "the last bus",
+        "the past",
+        "I may march",
+        "31 February 2023",
+        "2023-13-01",
+        "room 2021",
+        "todays",
+        "gestern",
+    ],
+)
+def test_no_period_is_read(text: str) -> None:
+    assert named(text) == []
+
+
+def test_a_text_may_name_several_periods() -> None:
+    found = named("yesterday, last week and in May 2021")
+    assert sorted(found) == [
+        ("2021-05-01", "2021-05-31"),
+        ("2023-06-05", "2023-06-11"),
+        ("2023-06-13", "2023-06-13"),
+    ]
+
+
+@pytest.mark.parametrize("now", [1e18, -1e18, -62135596800.0, 253402300799.0])
+def test_a_clock_at_the_end_of_the_calendar_does_no_harm(now: float) -> None:
+    for text in ("two years ago", "today", "this year", "last week", "in the past 900 years"):
+        assert asked_periods(text, now) is not None
+
+
+WORDS = """
+    last past this since before a few two 31 0 999 2024 day days week years ago of in may february
+    29 friday weekend yesterday today the previous couple 2024-02-30
+"""
+
+
+@given(
+    st.lists(st.sampled_from(WORDS.split())),
+    st.floats(-1e11, 1e12),
+)
+def test_any_words_at_any_time_give_periods_that_end_after_the_start(
+    words: list[str], now: float
+) -> None:
+    assert all(start < end for start, end in asked_periods(" ".join(words), now))
