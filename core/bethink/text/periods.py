@@ -1,8 +1,8 @@
 """The periods that an English question names: "last Friday", "two weeks ago", "in May 2023".
 
 Days are days in UTC, as everywhere. A month without a year and a day of the week are the latest
-before the question. "This weekend" and "on Friday" may be to come, and name no period. Queries are
-never saved: a change of this file needs no new ``SEGMENT_FORMAT``.
+before the question. "This weekend" and "on Friday" may be to come, and name no period, but "did …
+on Friday" does. Queries are never saved: a change of this file needs no new ``SEGMENT_FORMAT``.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _MONTH: Final = f"(?P<month>{'|'.join(MONTHS)})"
 _DAY_OF_MONTH: Final = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 _YEAR: Final = r"(?P<year>(?:19|20)\d\d)"
 _MAY_NAME: Final = lazy_pattern(
-    rf"yesterday|last|today|tonight|this|ago|past|previous|weekend|\d{{4}}|{'|'.join(MONTHS)}"
+    rf"day\b|last|tonight|this|ago|past|previous|weekend|\d{{4}}|{'|'.join(MONTHS)}"
 )
 
 
@@ -163,5 +163,6 @@ _RULES: Final[tuple[tuple[re.Pattern[str], _Rule], ...]] = tuple(
         (rf"{_MONTH},? {_YEAR}", _month),
         (rf"(?:in|during|of|last|this|early|late|mid) {_MONTH}(?P<year>)", _month),
         (rf"(?:in|during|of|for|from) {_YEAR}", _year),
+        (rf"(?:did|was|were|had)\b.* on (?:the )?(?P<weekday>{'|'.join(_WEEKDAYS)})", _weekday),
     )
 )

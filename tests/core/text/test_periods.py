@@ -45,6 +45,8 @@ def named(text: str, now: float = NOW) -> list[tuple[str, str]]:
         ("over the weekend", "2023-06-10", "2023-06-11"),
         ("last Friday", "2023-06-09", "2023-06-09"),
         ("last wednesday", "2023-06-07", "2023-06-07"),
+        ("What did we decide on Friday?", "2023-06-09", "2023-06-09"),
+        ("What was it that Ann said on the Sunday?", "2023-06-11", "2023-06-11"),
         ("on 2023-05-01", "2023-05-01", "2023-05-01"),
         ("on May 3, 2021", "2021-05-03", "2021-05-03"),
         ("the 3rd of May", "2023-05-03", "2023-05-03"),
