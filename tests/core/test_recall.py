@@ -523,6 +523,8 @@ def test_a_date_is_found_where_it_was_told(store: MemoryStore) -> None:
         ("Who painted the boat?", [0, 1, 9, 40]),
         ("What happened yesterday?", [1]),
         ("What was that about last week?", [9]),
+        ("what did we do yesterday", [1]),
+        ("Summarise last week.", [9]),
         ("What was going on in 2020?", []),
         ("I was tired yesterday", []),
     ],

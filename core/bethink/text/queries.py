@@ -38,6 +38,12 @@ _FEELINGS: Final = lazy_pattern(rf"(?<=[.!?\u2026\u3002\uff01\uff1f])[\s\u200d\u
 # Words that address an assistant, or name an assistant.
 _ADDRESS: Final = word_set("you your yours yourself we us our ours ourselves assistant ai")
 
+# First words of English questions, and of orders to tell.
+_ASKING: Final = word_set(
+    "what who whom whose when where which why how did do does was were is are have has had can "
+    "could will would should list recap remind show summarise summarize tell"
+)
+
 _VERBS: Final = "am|are|is|was|were|do|does|did|has|have|had|can|could|will|would|should"
 # English questions about a time, but not "when we met".
 _TIME_QUESTION: Final = lazy_pattern(
@@ -61,7 +67,8 @@ class Query(NamedTuple):
     assistant or may not be English. ``about_times``: the query asks, in
     English, when or how long. ``synonyms`` are the synonyms of the terms, none if the query looks
     foreign. ``forms``: the query looks foreign, and the stemmer knows no foreign forms of words.
-    ``periods`` are the periods that the query names; ``is_question`` tells a question mark.
+    ``periods`` are the periods that the query names; ``is_question``: the query ends or begins like
+    a question.
     """
 
     terms: Sequence[str]
@@ -108,7 +115,7 @@ def read_query(text: str) -> Query:
         about_times=_TIME_QUESTION.search(" ".join(tokens).lower()) is not None,
         synonyms={term: like for term in found if english >= 0 and (like := synonyms(term))},
         forms=english < 0,
-        is_question=is_question(text),
+        is_question=is_question(text) or not _ASKING.isdisjoint(map(str.lower, tokens[:1])),
     )
 
 
