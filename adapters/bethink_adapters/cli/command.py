@@ -95,7 +95,7 @@ class Context:
         """The open store; a command that reads makes no file."""
         if self.command.access != "write" and not self.location.exists():
             raise Failure(
-                f"no memory file at {self.location}; `bethink store TEXT` makes the file, "
+                f"no memory at {self.location}; `bethink store TEXT` makes a memory there, "
                 "--db PATH or BETHINK_DB names another"
             )
         return self.location.open()

@@ -198,12 +198,21 @@ def _program(context: Context) -> Program:
     import shutil
     from pathlib import Path
 
+    from bethink.adapting import without_password
+
     from ..hosts import Program
+    from ..surface.location import to_location
 
     script = shutil.which("bethink", path=str(Path(sys.executable).parent))
     command = [script] if script else [sys.executable, "-m", "bethink_adapters.cli"]
     given = context.given.db or context.environment.get(DB_VARIABLE)
-    db = Path(given).expanduser().absolute() if given else None
+    db = os.fspath(to_location(given, absolute=True)) if given else None
+    if db and "://" in db and without_password(db) != db:
+        raise Failure(
+            "settings of a host would show the password of the URL; leave the password out, and "
+            "keep the password in ~/.pgpass",
+            2,
+        )
     return Program(command, db, find_namespace(context.given.namespace, context.environment))
 
 

@@ -7,11 +7,11 @@ path, and no further argument or environment. The rest was written by hand.
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 from . import jsonc, toml
@@ -33,10 +33,10 @@ _SURROUNDINGS: Final = ("env", "environment", "envFile", "cwd")
 
 @dataclass(frozen=True)
 class Program:
-    """How a host starts bethink: the *command*, and the file *db* if not the default."""
+    """How a host starts bethink: the *command*, and the path or URL *db* if not the default."""
 
     command: Sequence[str]
-    db: Path | None = None
+    db: str | os.PathLike[str] | None = None
     namespace: str | None = None
 
     def server(self, host: Host) -> dict[str, Any]:
@@ -58,7 +58,7 @@ class Program:
         return f"{shlex.join([*self.command, *self._options()])} hook {host.name}"
 
     def _options(self) -> list[str]:
-        options = [] if self.db is None else ["--db", str(self.db)]
+        options = [] if self.db is None else ["--db", os.fspath(self.db)]
         return options + ([] if self.namespace is None else ["--namespace", self.namespace])
 
 

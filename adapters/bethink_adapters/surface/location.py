@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 DB_VARIABLE: Final = "BETHINK_DB"
 NAMESPACE_VARIABLE: Final = "BETHINK_NAMESPACE"
+_IN_MEMORY: Final = ":memory:"
 PROJECT_FILE: Final = (".bethink", "memory.db")
 
 
@@ -22,26 +23,26 @@ class Location:
 
     def __init__(self, given: str | os.PathLike[str]) -> None:
         self._given = os.fspath(given)
-        self._is_url = "://" in self._given and not self._given.startswith("sqlite:///")
+        self._path: str | None = None
+        if "://" not in self._given or self._given.startswith("sqlite:///"):
+            self._path = self._given.removeprefix("sqlite:///")
 
     def __fspath__(self) -> str:
         return self._given
 
     def __str__(self) -> str:
         """Return path or URL for people to read, without a password."""
-        if not self._is_url:
+        if self._path is not None:
             return self._given
-        from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+        from bethink.adapting import without_password
 
-        parts = urlsplit(self._given)
-        user, at, hosts = parts.netloc.rpartition("@")
-        query = [(name, value) for name, value in parse_qsl(parts.query) if name != "password"]
-        shown = f"{user.partition(':')[0]}{at}{hosts}"
-        return urlunsplit(parts._replace(netloc=shown, query=urlencode(query)))
+        return without_password(self._given)
 
     def exists(self) -> bool:
-        """Return whether the file exists; a database counts as present."""
-        return self._is_url or os.path.exists(self._given.removeprefix("sqlite:///"))
+        """Return whether there is a store: a file, or tables in a database."""
+        from bethink.adapting import store_exists
+
+        return store_exists(self._given)
 
     def open(self) -> MemoryStore:
         """Open the store, in a new file and folder where there is no file."""
@@ -49,9 +50,8 @@ class Location:
 
         from bethink import MemoryStore
 
-        if not self._is_url:
-            path = Path(self._given.removeprefix("sqlite:///"))
-            path.parent.mkdir(parents=True, exist_ok=True)
+        if self._path is not None:
+            Path(self._path).parent.mkdir(parents=True, exist_ok=True)
         return MemoryStore(self._given)
 
 
@@ -76,10 +76,10 @@ def find_location(
 
 
 def to_location(named: str, *, absolute: bool = False) -> Location:
-    """Return the location *named* by a user: a URL, or a path with "~" for the home folder."""
+    """Return the location *named* by a user: a URL, ":memory:", or a path with "~" for home."""
     from pathlib import Path
 
-    if "://" in named:
+    if "://" in named or named == _IN_MEMORY:
         return Location(named)
     path = Path(named).expanduser()
     return Location(path.absolute() if absolute else path)

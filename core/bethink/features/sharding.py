@@ -124,14 +124,14 @@ class Sharding(Closable):
                     raise
         engine = store._engine
         let_move(engine.backend, find)
-        engine.guards = (*engine.guards, self._guard(number))
+        engine.strict_guards = (self._guard(number),)
         return store
 
     def _guard(self, number: int) -> Callable[[Transaction], None]:
         """Return a check that a transaction writes no namespace of a different shard."""
 
         def refuse_others(transaction: Transaction) -> None:
-            for namespace in sorted(transaction.namespaces):
+            for namespace in sorted(transaction.namespaces | transaction.erased):
                 if self.number_of(namespace) != number:
                     fields.fail(
                         f"{namespace!r} is not in shard {number}; "

@@ -244,6 +244,7 @@ class Engine:
         present: Engine | None = None,
     ) -> None:
         self.guards = guards
+        self.strict_guards: Sequence[Callable[[Transaction], None]] = ()
         """Checks of a transaction before its commit; a check raises to refuse the transaction."""
         self.backend = backend
         self._present = self if present is None else present
@@ -320,8 +321,8 @@ class Engine:
     def writing(self, *, closing: bool = False, guarded: bool = True) -> Iterator[Transaction]:
         """Open a transaction, first of all for accesses that are due (all when *closing*).
 
-        The ``guards`` may refuse a *guarded* transaction before the commit. After the commit the
-        index takes the changes in.
+        The ``guards`` may refuse a *guarded* transaction before the commit, and the
+        ``strict_guards`` every transaction. After the commit the index takes the changes in.
         """
         self.check_open()
         touches, buffer, start = {}, self.index.touches, time.perf_counter()
@@ -334,9 +335,8 @@ class Engine:
                     touches = buffer.take(transaction.base, None if closing else transaction.now)
                     transaction.touch(touches)
                 yield transaction
-                if guarded:
-                    for check in self.guards:
-                        check(transaction)
+                for check in (*self.guards, *self.strict_guards) if guarded else self.strict_guards:
+                    check(transaction)
                 changes = transaction.changes()
         except NotAnchoredError:  # but written
             buffer.written(touches)

@@ -13,6 +13,7 @@ from ..model.port import Backend
 from .anchors import Anchor, FileAnchor
 from .folders import make_folder, replace_file
 from .past import PastBackend
+from .urls import MEMORY
 
 if TYPE_CHECKING:
     from .postgres import PostgresBackend, ShardServers
@@ -28,6 +29,7 @@ __all__ = [
     "open_backend",
     "replace_file",
     "shard_servers",
+    "store_exists",
 ]
 
 _MIN_KEY_BYTES: Final = 16
@@ -83,6 +85,22 @@ def file_of(location: str | os.PathLike[str]) -> str | None:
     """Return the path of the file at *location*, None for the URL of a database."""
     path = str(os.fspath(location)).removeprefix("sqlite:///")
     return None if "://" in path else path
+
+
+def store_exists(location: str | os.PathLike[str]) -> bool:
+    """Return whether there is a store at *location*, before the store is opened.
+
+    The memory of the process, and the URL of a database other than Postgres, count as a store.
+    """
+    path = file_of(location)
+    if path is not None:
+        return path == MEMORY or os.path.exists(path)
+    url = str(os.fspath(location))
+    if not _is_postgres(url):
+        return True
+    with _needs_psycopg():
+        from .postgres import has_tables
+    return has_tables(url)
 
 
 def migrate_database(

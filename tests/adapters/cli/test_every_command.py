@@ -187,7 +187,7 @@ def test_a_command_that_reads_makes_no_file(name: str, run: Run, tmp_path: Path)
     missing = tmp_path / "none" / "memory.db"
     done = run("--db", str(missing), *CALLS[name][0])
     assert (done.code, done.out) == (1, "")
-    assert f"no memory file at {missing}; `bethink store TEXT` makes the file" in done.err
+    assert f"no memory at {missing}; `bethink store TEXT` makes a memory there" in done.err
     assert not missing.parent.exists()
 
 

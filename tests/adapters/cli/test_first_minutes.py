@@ -31,7 +31,7 @@ def test_json_is_the_form_of_the_values(capsys: pytest.CaptureFixture[str]) -> N
 
 def test_reading_makes_no_file(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["recall", "standup"]) == 1
-    assert "no memory file at" in capsys.readouterr().err
+    assert "no memory at" in capsys.readouterr().err
     assert not list(here.iterdir())
 
 

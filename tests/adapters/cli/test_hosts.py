@@ -61,6 +61,23 @@ def test_the_host_starts_bethink_by_absolute_paths_with_the_file(
     assert entry["args"][-3:] == ["mcp", "--db", str(file)]
 
 
+def test_the_host_gets_the_url_of_a_database_as_given_but_no_password(run: Run, home: Path) -> None:
+    url = "postgresql://ann@db.example:5432/memories?schema=demo"
+    run("--db", url, "install", "cursor")
+    entry = json.loads((home / ".cursor" / "mcp.json").read_text())["mcpServers"]["bethink"]
+    assert entry["args"][-3:] == ["mcp", "--db", url]
+    assert (
+        f"--db '{url}'"
+        in json.loads((home / ".cursor" / "hooks.json").read_text())["hooks"]["sessionStart"][0][
+            "command"
+        ]
+    )
+    done = run("--db", url.replace("ann@", "ann:s3cret@"), "install", "codex", "--dry-run")
+    assert done.code == 2
+    assert "keep the password in ~/.pgpass" in done.err
+    assert "s3cret" not in done.out + done.err
+
+
 def test_a_file_that_cannot_be_changed_is_told_with_the_entry_and_the_rest_is_done(
     run: Run, home: Path
 ) -> None:

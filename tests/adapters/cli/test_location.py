@@ -21,7 +21,6 @@ def test_a_url_is_taken_as_given_and_shown_without_a_password(tmp_path: Path) ->
     location = find_location(URL)
     assert os.fspath(location) == URL
     assert str(location) == "postgresql://ann@host:5432/db?schema=demo"
-    assert location.exists()
     assert os.fspath(find_location(environment={"BETHINK_DB": URL})) == URL
     instructions = MemoryServer(Options(location)).protocol.instructions
     assert "secret" not in instructions
@@ -42,6 +41,11 @@ def test_the_command_line_takes_the_url_of_a_file(run: Run, tmp_path: Path) -> N
     assert run("--db", f"sqlite:///{tmp_path}/m.db", "store", "The pier is closed").code == 0
     with MemoryStore(tmp_path / "m.db") as store:
         assert len(store) == 1
+
+
+def test_the_memory_of_the_process_is_no_file(run: Run, folder: Path) -> None:
+    assert run("--db", ":memory:", "store", "The pier is closed").code == 0
+    assert list(folder.iterdir()) == []
 
 
 @pytest.mark.parametrize("words", [["stats"], ["doctor"], ["store", "x"]])
@@ -74,6 +78,20 @@ def test_commands_work_on_a_database(run: Run, monkeypatch: pytest.MonkeyPatch) 
     assert run("consolidate", "--dry-run").code == 0
     done = run("compact", "--keep", "0d", "--yes")
     assert (done.code, done.err) == (0, "")
+
+
+@needs_server
+@pytest.mark.parametrize("words", [["recall", "x"], ["stats"], ["list"], ["forget", "abc"]])
+def test_a_command_that_reads_makes_no_tables(run: Run, words: list[str]) -> None:
+    from ...core.storage.postgres.server import fresh_location
+
+    place = fresh_location()
+    done = run("--db", place, *words)
+    assert done.code == 1
+    assert f"no memory at {place}; `bethink store TEXT` makes a memory there" in done.err
+    assert not Location(place).exists()
+    assert run("merge", place).code == 1
+    assert not Location(place).exists()
 
 
 @needs_server

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import ClassVar, Final, Literal
@@ -23,16 +23,16 @@ from ..sql.erasing import ERASED, SCRUBBED
 from ..sql.maintenance import SQLRepairer, SQLStaging
 from ..sql.where import selection
 from ..sql.writer import SQLWriter, known_id
-from .connection import Connections, PostgresConnection
+from ..urls import check_schema, split, without_password
+from .connection import Connections, PostgresConnection, connected
 from .dialect import TABLES
 from .inspection import PostgresInspection
-from .schema import LATEST, Rights, grant, migrate
+from .schema import LATEST, Rights, grant, migrate, version_of
 from .shards import ShardServers
 from .tenants import check_bound
-from .urls import check_schema, split, without_password
 from .vector_indexes import SETTING, PostgresVectorIndexes, tables_of
 
-__all__ = ["PostgresBackend", "ShardServers"]
+__all__ = ["PostgresBackend", "ShardServers", "has_tables"]
 
 _USE: Final = "outcomes:"
 _WHOLE_STORE: Final = "a tenant sees a part of the store; only the role of the owner {} all"
@@ -41,6 +41,17 @@ _REFUSED: Final = (
     "SELECT current_setting('transaction_read_only') = 'on' OR NOT has_table_privilege(?, 'INSERT')"
 )
 _DETAIL: Final = re.compile(r"Key \((\w+)\)=\((.*)\) already exists")
+
+
+def has_tables(url: str) -> bool:
+    """Return whether the schema of *url* has the tables of a store."""
+    schema = _schema_of(split(url)[1])
+    with connected(url) as connection:
+        return version_of(connection, schema, without_password(url)) > 0
+
+
+def _schema_of(parameters: Mapping[str, str]) -> str:
+    return check_schema(parameters.get("schema", "bethink"))
 
 
 class PostgresBackend(SQLBackend):
@@ -59,7 +70,7 @@ class PostgresBackend(SQLBackend):
 
     def __init__(self, url: str, durability: Literal["full", "normal"] = "full") -> None:
         address, own = split(url)
-        schema = check_schema(own.get("schema", "bethink"))
+        schema = _schema_of(own)
         pooler = own.get("pooler")
         if pooler not in (None, "transaction"):
             raise ValidationError(f"pooler must be 'transaction', not {pooler!r}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import select
 import threading
 import time
@@ -23,9 +24,9 @@ from ...errors import (
     StoreClosedError,
 )
 from ..sql.connection import Cursor
+from ..urls import split, without_password
 from .dialect import register_texts, to_parameters, to_postgres
 from .tenants import SETTING, WHOLE_JOURNAL
-from .urls import split, without_password
 
 _MAX_READERS: Final = 4
 _MAX_WRITERS: Final = 4  # threads that write at the same time; others wait
@@ -48,6 +49,7 @@ _FLUSH: Final = "SELECT pg_logical_emit_message(true, 'bethink', '')"
 
 _DOUBT_SECONDS: Final = 30
 _PAUSE_SECONDS: Final = 0.2
+_QUOTED: Final = re.compile(r"""(?<!parameter: )(?:"[^"]*"|'[^']*')""")
 GONE: Final = (errors.UndefinedTable, errors.InvalidSchemaName)
 """What the server says of a schema that has moved."""
 
@@ -552,9 +554,21 @@ def _has_broken(raw: psycopg.Connection[Any], error: BaseException) -> bool:
     return raw.closed or error.sqlstate is None or error.sqlstate.startswith("57P")
 
 
+@contextmanager
+def connected(url: str) -> Iterator[psycopg.Connection[Any]]:
+    """Hold a connection of its own to the database at *url*."""
+    try:
+        with psycopg.connect(split(url)[0], autocommit=True, prepare_threshold=None) as connection:
+            yield connection
+    except psycopg.Error as error:
+        raise translate(without_password(url), error) from error
+
+
 def translate(shown: str, error: psycopg.Error) -> BethinkError:
     """Return the store's error in place of psycopg's."""
     reason = (error.diag.message_primary or str(error)).strip()
+    if isinstance(error, psycopg.ProgrammingError) and error.sqlstate is None:
+        reason = _QUOTED.sub("…", reason)  # a part of the URL, maybe of the password
     if isinstance(error, (errors.LockNotAvailable, errors.DeadlockDetected)):
         return StoreBusyError(shown)
     return StorageError(shown, reason)

@@ -29,7 +29,11 @@ _MAINTAINED_SINCE: Final = 170_000
 
 SHARD: Final = re.compile(r"(\w+)_(\d+)_of_(\d+)")
 _NO_SHARD: Final = "the shard is not on this server; open shards with bethink.Shards"
-_NO_RIGHTS: Final = (
+_NO_READING: Final = (
+    "the role {role} may not use its tables; run bethink migrate --writer {role} with a role that "
+    "owns the tables"
+)
+_NO_MAKING: Final = (
     "its tables are missing or of an older version, and the role {role} may not make them; run "
     "bethink migrate with a role that may"
 )
@@ -60,27 +64,28 @@ def migrate(connection: Connection[Any], schema: str, shown: str) -> None:
     The tables of a shard are made by ``create_tables`` only: a shard that is missing here has
     moved, and a second one must not be made.
     """
-    with _telling_rights(connection, shown):
+    with _telling_rights(connection, shown, _NO_READING):
         version = version_of(connection, schema, shown)
-        if version == 0 and SHARD.fullmatch(schema):
-            raise StorageError(shown, _NO_SHARD)
-        if version < LATEST:
+    if version == 0 and SHARD.fullmatch(schema):
+        raise StorageError(shown, _NO_SHARD)
+    if version < LATEST:
+        with _telling_rights(connection, shown, _NO_MAKING):
             _migrate(connection, schema, shown)
 
 
 def create_tables(connection: Connection[Any], schema: str, shown: str) -> None:
     """Create the tables, or bring the tables to the latest version, in one transaction."""
-    with _telling_rights(connection, shown):
+    with _telling_rights(connection, shown, _NO_MAKING):
         _migrate(connection, schema, shown)
 
 
 @contextmanager
-def _telling_rights(connection: Connection[Any], shown: str) -> Iterator[None]:
-    """Tell what to do where a right is missing."""
+def _telling_rights(connection: Connection[Any], shown: str, advice: str) -> Iterator[None]:
+    """Give *advice* where a right of the role is missing."""
     try:
         yield
     except InsufficientPrivilege as error:
-        raise StorageError(shown, _NO_RIGHTS.format(role=connection.info.user)) from error
+        raise StorageError(shown, advice.format(role=connection.info.user)) from error
 
 
 def _migrate(connection: Connection[Any], schema: str, shown: str) -> None:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -24,10 +24,10 @@ import psycopg
 
 from ...errors import NotFoundError, StorageError, StoreBusyError, ValidationError
 from ...model.progress import Tell
-from .connection import GONE, LOCK_SECONDS, MOMENT, lock_key, translate
+from ..urls import add_schema, check_schema, split
+from .connection import GONE, LOCK_SECONDS, MOMENT, connected, lock_key
 from .copying import Copy
 from .schema import SHARD, create_tables, grant, granted_rights, migrate
-from .urls import add_schema, check_schema, split, without_password
 from .vector_indexes import SETTING
 
 _MOST_LETTERS: Final = 40
@@ -199,16 +199,8 @@ class ShardServers:
                 except GONE:  # moved in between
                     continue
 
-    @contextmanager
-    def _connected(self, server: str) -> Iterator[psycopg.Connection[Any]]:
-        url = self._servers[server]
-        try:
-            with psycopg.connect(
-                split(url)[0], autocommit=True, prepare_threshold=None
-            ) as connection:
-                yield connection
-        except psycopg.Error as error:
-            raise translate(without_password(url), error) from error
+    def _connected(self, server: str) -> AbstractContextManager[psycopg.Connection[Any]]:
+        return connected(self._servers[server])
 
     def move(self, schema: str, target: str, tell: Tell | None) -> bool:
         """Move a shard to the server *target* while it is in use; return False if it was there.

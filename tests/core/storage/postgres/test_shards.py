@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -157,7 +159,9 @@ def test_a_shard_answers_like_a_store(servers: dict[str, str]) -> None:
         assert shards.number_of(f"{ANN}/notes") == shards.number_of(ANN)
 
 
-def test_a_store_refuses_namespaces_of_other_shards(servers: dict[str, str]) -> None:
+def test_a_store_refuses_namespaces_of_other_shards(
+    servers: dict[str, str], tmp_path: Path
+) -> None:
     with opened(servers, count=2) as shards:
         store = shards.store_for(ANN)
         foreign = next(
@@ -170,6 +174,16 @@ def test_a_store_refuses_namespaces_of_other_shards(servers: dict[str, str]) -> 
             lambda: store.store("lost", namespace=foreign),
             lambda: store.store_many(["lost"], namespace=foreign),
             lambda: store.update(memory.id, namespace=foreign),
+        ]
+        with MemoryStore(embedder=HashEmbedder(16)) as elsewhere:
+            elsewhere.store("lost", namespace=foreign)
+            lines = io.StringIO()
+            elsewhere.export(lines)
+            path = tmp_path / "elsewhere.db"
+            elsewhere.backup(path)
+        refused += [
+            lambda: store.merge_from(path),
+            lambda: store.import_(io.StringIO(lines.getvalue())),
         ]
         for call in refused:
             with pytest.raises(ValidationError, match=r"is not in shard \d; shards.store_for"):

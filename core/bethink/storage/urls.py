@@ -1,0 +1,76 @@
+"""Locations: the memory of the process, and URLs of databases with parameters of our own.
+
+libpq reads a URL in a way of its own: a user name ends at the first "@", and a password may hold
+"#", "?" and "[". So a URL is cut as text, and every part for libpq stays as given.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+from urllib.parse import unquote
+
+from ..errors import ValidationError
+
+MEMORY: Final = ":memory:"
+"""The location of a store in the memory of the process."""
+
+_OWN_PARAMETERS: Final = ("schema", "pooler", "tenant")
+_SECRET_PARAMETERS: Final = ("password", "sslpassword")
+_SCHEMA: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
+_URL: Final = re.compile(
+    r"(?P<base>[\w+]+://(?:[^@/]*@)?(?P<place>[^?]*))(?:\?(?P<query>.*))?", re.DOTALL
+)
+
+
+def check_schema(schema: object) -> str:
+    """Return *schema*; raise ``ValidationError`` for a name that needs quotes."""
+    if not isinstance(schema, str) or not _SCHEMA.fullmatch(schema):
+        raise ValidationError(f"the schema must be a plain name, not {schema!r}")
+    return schema
+
+
+def add_schema(url: str, schema: str) -> str:
+    """Return *url* with the parameter ``schema``."""
+    base, query = _parts(url)
+    return _joined(base, [*query, f"schema={schema}"])
+
+
+def split(url: str) -> tuple[str, dict[str, str]]:
+    """Return the URL for libpq, and the parameters of our own."""
+    base, query = _parts(url)
+    own = {
+        name: unquote(each.partition("=")[2])
+        for each in query
+        if (name := _name(each)) in _OWN_PARAMETERS
+    }
+    return _joined(base, [each for each in query if _name(each) not in own]), own
+
+
+def without_password(url: str) -> str:
+    """Return *url* as it may be shown, also a URL that libpq cannot read."""
+    scheme, _, rest = url.partition("://")
+    before, at, place = rest.rpartition("@")
+    user = re.split("[:/?#]", before)[0]
+    base, _, query = place.partition("?")
+    shown = [each for each in query.split("&") if each and _name(each) not in _SECRET_PARAMETERS]
+    return _joined(f"{scheme}://{user}{at}{base}", shown)
+
+
+def _parts(url: str) -> tuple[str, list[str]]:
+    """Return a URL up to the parameters, and the parameters as given."""
+    found = _URL.fullmatch(url)
+    if found is None or "@" in found["place"]:
+        raise ValidationError(
+            f"{without_password(url)!r} cannot be read as the URL of a database; a password or "
+            'name with "@", "/" or "%" needs codes: %40, %2F, %25'
+        )
+    return found["base"], [each for each in (found["query"] or "").split("&") if each]
+
+
+def _name(parameter: str) -> str:
+    return unquote(parameter.partition("=")[0])
+
+
+def _joined(base: str, query: list[str]) -> str:
+    return f"{base}?{'&'.join(query)}" if query else base
