@@ -73,7 +73,8 @@ class TransferVerbs(Memories):
         """Write all records, in any state, with history, as lines of JSON; return the number.
 
         *target* is a path, where the complete file appears at once and for the owner only, or a
-        file open for writing. *namespace* and *where* export the store as if only the passing
+        file open for writing. At a path an older export is replaced, and a file of another kind
+        raises ``ValidationError``. *namespace* and *where* export the store as if only the passing
         records had ever been stored. *progress*, see ``reembed``, counts lines; an
         error there leaves no file at the path.
         """

@@ -24,7 +24,15 @@ from ...model.progress import Tell, counted
 from ...model.records import Snapshot
 from ...storage import make_folder, replace_file
 from ..links import LINK_ACTIONS
-from .lines import Header, entry_line, header_line, record_line, snapshot_line, with_checksum
+from .lines import (
+    Header,
+    entry_line,
+    header_line,
+    is_export,
+    record_line,
+    snapshot_line,
+    with_checksum,
+)
 
 
 class Writes(Protocol):
@@ -163,6 +171,8 @@ def _write_path(location: str, path: Path, lines: Iterable[str]) -> None:
     if os.path.exists(path) and os.path.exists(location) and os.path.samefile(path, location):
         raise ValidationError(f"{str(path)!r} is the store itself")
     try:
+        if os.path.exists(path) and os.path.getsize(path) and not is_export(path):
+            raise ValidationError(f"{str(path)!r} is a file of another kind, which stays as it is")
         make_folder(path.parent)
         descriptor, part = mkstemp(dir=path.parent, prefix=f".{path.name}.")  # of mode 0600
     except OSError as error:

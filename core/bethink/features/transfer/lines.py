@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import MISSING, dataclass
 from dataclasses import fields as parts_of
+from pathlib import Path
 from typing import IO, Any, Final
 
 import numpy as np
@@ -92,6 +93,13 @@ def header_line(header: Header) -> str:
     """Return the first line."""
     counts = {name: getattr(header, name) for name in Header.__slots__}
     return fields.to_json({"format": FORMAT, "version": VERSION, **counts})
+
+
+def is_export(path: Path) -> bool:
+    """Return whether the file at *path* begins like an export."""
+    start = fields.to_json({"format": FORMAT}).removesuffix("}").encode()
+    with open(path, "rb") as file:
+        return file.read(len(start)) == start
 
 
 def decode_vector(value: object) -> Vector:

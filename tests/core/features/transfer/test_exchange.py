@@ -387,6 +387,25 @@ def test_a_store_is_not_exported_over_itself(store: MemoryStore, path: Path) -> 
     assert store.get(record.id) == record
 
 
+def test_an_export_replaces_an_export_and_no_other_file(
+    store: MemoryStore, path: Path, tmp_path: Path
+) -> None:
+    store.store("one")
+    other, target = tmp_path / "other.db", tmp_path / "memories.jsonl"
+    MemoryStore(other).close()
+    (tmp_path / "notes.txt").write_text("precious")
+    for wrong in (other, tmp_path / "notes.txt", Path(f"{path}-wal")):
+        before = wrong.read_bytes()
+        with pytest.raises(ValidationError, match="of another kind"):
+            store.export(wrong)
+        assert wrong.read_bytes() == before
+    target.touch()
+    for content in ("two", "three"):
+        store.store(content)
+        store.export(target)
+    assert "three" in target.read_text()
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
 def test_a_pipe_is_neither_replaced_by_an_export_nor_imported(
     store: MemoryStore, tmp_path: Path
