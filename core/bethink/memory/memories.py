@@ -446,8 +446,10 @@ class Memories(View, Closable):
         return found
 
     def snapshot(self, name: str) -> Snapshot:
-        """Give the present a *name* for later; a name in use raises ``ValidationError``.
+        """Give the present a *name* for later.
 
+        A name in use, or a name that reads as a moment ("2026-11-24", "2d", "#7"), raises
+        ``ValidationError``.
         The journal gets an entry "snapshot" right after the named moment.
         """
         return self._moments.take(fields.label("name", name))

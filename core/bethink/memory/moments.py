@@ -13,6 +13,7 @@ from typing import Final, TypeAlias
 from ..errors import CompactedError, NotFoundError, ValidationError
 from ..index import PastIndex
 from ..model import fields
+from ..model.patterns import lazy_pattern
 from ..model.port import LogQuery, entry_at
 from ..model.records import LogEntry, Snapshot
 from ..model.replay import Moment
@@ -28,6 +29,8 @@ A time is a float, an aware datetime or an ISO text.
 MAX_MOMENTS: Final = 2
 """Number of moments whose index is kept after a recall."""
 
+_OTHER_MOMENT: Final = lazy_pattern(r"#?\d+(?:\.\d+)?[smhdw]?")  # an entry, seconds, an age
+
 
 class Moments:
     """The moments of the store behind *engine*."""
@@ -39,7 +42,12 @@ class Moments:
         self._embedder = engine.embedder
 
     def take(self, name: str) -> Snapshot:
-        """Name the present, after writing pending accesses."""
+        """Name the present, after writing pending accesses.
+
+        A *name* that reads as a time, an age or the number of an entry raises ``ValidationError``.
+        """
+        if _OTHER_MOMENT.fullmatch(name) or fields.iso_seconds(name) is not None:
+            fields.fail(f"{name!r} reads as a moment; a snapshot needs a different name")
         with self._engine.writing(closing=True) as transaction:
             return transaction.snapshot(name)
 

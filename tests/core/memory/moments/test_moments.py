@@ -63,7 +63,7 @@ def test_a_moment_may_be_an_iso_text_unless_a_snapshot_has_the_name(
     assert store.as_of("1970-01-02").count() == 2
     assert len(store.recall("one two", as_of="1970-01-02")) == 2
     store.forget(namespace="default")
-    store.snapshot("1970-01-02")
+    snapshot_of_an_older_version(store, "1970-01-02")
     assert store.as_of("1970-01-02").count() == 0
     with pytest.raises(NotFoundError, match="snapshot 'Monday' was not found"):
         store.as_of("Monday")
@@ -128,8 +128,22 @@ def test_an_unknown_snapshot_is_not_found(store: MemoryStore) -> None:
 
 def test_a_snapshot_may_have_the_name_of_an_entry(store: MemoryStore) -> None:
     store.store_many(["one", "two"])
-    store.snapshot("#1")
+    snapshot_of_an_older_version(store, "#1")
     assert store.as_of("#1").count() == 2
+
+
+def snapshot_of_an_older_version(store: MemoryStore, name: str) -> None:
+    """Name the present as versions did that refused no name."""
+    with engine_of(store).writing() as transaction:
+        transaction.snapshot(name)
+
+
+@pytest.mark.parametrize("name", ["#1", "5", "1.5", "2d", "1970-01-02", "1970-01-01T12:00Z"])
+def test_a_snapshot_gets_no_name_that_reads_as_a_moment(store: MemoryStore, name: str) -> None:
+    with pytest.raises(ValidationError, match="reads as a moment"):
+        store.snapshot(name)
+    assert store.snapshots() == []
+    assert store.snapshot(f"before {name}").name == f"before {name}"
 
 
 def test_snapshots_keep_their_names_and_order(store: MemoryStore, path: Path) -> None:
