@@ -86,12 +86,15 @@ def undo(context: Context) -> Reply:
     """Undo a journal entry."""
     entry = context.given.entry
     if entry is None:
-        last = context.store.log(limit=1)
-        if not last:
-            raise Failure("nothing has happened in this file yet")
-        entry = last[0].seq
+        entry = next((each.seq for each in context.store.log() if _can_be_undone(each)), None)
+        if entry is None:
+            raise Failure("nothing can be undone yet")
     record = context.store.undo(entry)
     return Reply(record.to_dict(), [f"undid #{entry}: {record.id[-SHORT_ID:]} is {record.state}"])
+
+
+def _can_be_undone(entry: LogEntry) -> bool:
+    return entry.id is not None and entry.action not in ("erase", "base") and bool(entry.changes)
 
 
 def _entry(entry: LogEntry) -> str:

@@ -81,7 +81,7 @@ def _unpacked(path: str | os.PathLike[str], member: re.Pattern[str]) -> Iterator
     }
     names = sorted(name for name in files if member.fullmatch(name) and files[name].is_file())
     if not names:
-        raise StorageError(os.fspath(path), f"there is no {member.pattern} in this folder")
+        raise StorageError(os.fspath(path), "there is no such export in this folder")
     for name in names:
         try:
             with files[name].open("rb") as file:

@@ -356,9 +356,17 @@ def test_times_are_iso_ages_spans_and_entries() -> None:
         time_of("later")
 
 
+def test_undo_passes_over_entries_that_cannot_be_undone(run: Run, file: Path) -> None:
+    run("forget", PIER_3)
+    run("snapshot", "before")
+    assert "is live" in run("undo").out
+    run("compact", "--keep", "0d", "--yes")
+    assert run("undo").err == "bethink: nothing can be undone yet\n"
+
+
 def test_undo_takes_the_last_entry_back(run: Run, file: Path) -> None:
     run("forget", PIER_3)
     assert "is live" in run("undo").out
     MemoryStore("fresh.db").close()
     done = run("--db", "fresh.db", "undo")
-    assert (done.code, done.err) == (1, "bethink: nothing has happened in this file yet\n")
+    assert (done.code, done.err) == (1, "bethink: nothing can be undone yet\n")

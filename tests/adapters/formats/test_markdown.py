@@ -509,6 +509,15 @@ def test_a_note_that_an_editor_wrote_anew_comes_back(other: MemoryStore, vault: 
     assert exact(other) == expected
 
 
+def test_a_single_note_is_read(vault: Path, store: MemoryStore) -> None:
+    (vault / "work").mkdir(parents=True)
+    note = vault / "work" / "tea.md"
+    note.write_text("Tea at five")
+    (vault / "work" / "other.md").write_text("Coffee at six")
+    assert import_from(store, read_markdown(note)).imported == 1
+    assert [each.content for each in store.all(namespace=EVERYWHERE)] == ["Tea at five"]
+
+
 def test_a_folder_that_is_not_there_is_an_error(vault: Path) -> None:
     with pytest.raises(StorageError, match="no such folder"):
         list(read_markdown(vault))

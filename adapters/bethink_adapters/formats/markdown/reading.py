@@ -60,7 +60,7 @@ class Note:
 
 
 def read_markdown(folder: str | os.PathLike[str]) -> Iterator[Found]:
-    """Yield the notes below *folder*, superseded notes before the notes that supersede.
+    """Yield the notes below *folder*, or the note of a file, superseding notes last.
 
     A note by ``export_markdown`` keeps the id, as long as ``import_from`` is given no namespace.
     For foreign notes, the folders are the namespace; properties with the name and a valid value of
@@ -68,10 +68,12 @@ def read_markdown(folder: str | os.PathLike[str]) -> Iterator[Found]:
     in an export with the note. Hidden files and files behind symbolic links are left out. A
     *folder* that does not exist raises ``StorageError``.
     """
-    root = Path(folder)
-    if not os.path.isdir(root):
+    root, places = Path(folder), None
+    if root.is_file():
+        root, places = root.parent, [root.name]
+    elif not root.is_dir():
         raise StorageError(os.fspath(folder), "there is no such folder")
-    notes, skipped = notes_in(root)
+    notes, skipped = notes_in(root, places)
     yield from skipped
     for note in in_order(notes):
         try:
@@ -84,10 +86,13 @@ def read_markdown(folder: str | os.PathLike[str]) -> Iterator[Found]:
             yield Skipped(note.place, str(error))
 
 
-def notes_in(root: Path) -> tuple[list[Note], list[Skipped]]:
-    """Return the notes below *root*, with the superseded notes of each, and unreadable notes."""
+def notes_in(root: Path, places: Iterable[str] | None = None) -> tuple[list[Note], list[Skipped]]:
+    """Return the notes below *root*, with the superseded notes of each, and unreadable notes.
+
+    *places* are the paths of the notes from *root* on, all by default.
+    """
     notes, skipped = list[Note](), list[Skipped]()
-    for place in _places(root):
+    for place in _places(root) if places is None else places:
         try:
             notes.append(_note(place, _read(root / place)[0]))
         except (OSError, ValueError) as error:
