@@ -1,7 +1,8 @@
 """RedisMessageLog: the messages of a session, in order, on a Redis server.
 
 Three keys hold a session: a hash of records as JSON by id, a sorted set of the ids in order, and a
-sorted set of the ids that expire. Every script first drops the messages that have expired.
+sorted set of the ids that expire. A script that writes first drops the messages that have expired;
+a script that reads passes over them, since a replica refuses writes.
 """
 
 from __future__ import annotations
@@ -67,12 +68,17 @@ return 1
 """
 )
 _MESSAGES: Final = Script(
-    _DROP
-    + """
-local found = {}
-for at, id in ipairs(redis.call('ZRANGE', order, ARGV[2], -1)) do
-  found[at] = redis.call('HGET', records, id)
+    """
+local records, order, expiring = KEYS[1], KEYS[2], KEYS[3]
+local expired, gone, most = {}, 0, tonumber(ARGV[2])
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', expiring, '-inf', ARGV[1])) do
+  expired[id], gone = true, gone + 1
 end
+local kept, found = {}, {}
+for _, id in ipairs(redis.call('ZREVRANGE', order, 0, most < 0 and -1 or most + gone - 1)) do
+  if not expired[id] and #kept ~= most then kept[#kept + 1] = id end
+end
+for at = #kept, 1, -1 do found[#found + 1] = redis.call('HGET', records, kept[at]) end
 return found
 """
 )
@@ -95,7 +101,9 @@ redis.call('DEL', unpack(KEYS))
 return count
 """
 )
-_COUNT: Final = Script(_DROP + "return redis.call('ZCARD', order)")
+_COUNT: Final = Script(
+    "return redis.call('ZCARD', KEYS[2]) - redis.call('ZCOUNT', KEYS[3], '-inf', ARGV[1])"
+)
 _START: Final = "bethink:{log/"
 _PARTS: Final = ("records", "order", "expiring")
 
@@ -155,7 +163,9 @@ class RedisMessageLog:
         most = limit("last", last)
         if most == 0:
             return []
-        found = self._server.read(_MESSAGES, self._keys, self._clock(), -(most or 0))
+        found = self._server.read(
+            _MESSAGES, self._keys, self._clock(), -1 if most is None else most
+        )
         return list(map(_record, found))
 
     def values(self, last: int | None = None) -> list[Any]:

@@ -48,7 +48,9 @@ def test_a_message_expires_when_its_time_has_come(plain: Redis) -> None:
     assert texts(log) == ["until 1002.0", "until None"]
     clock.set(1002.0)
     assert (texts(log, 2), log.count()) == (["until None"], 1)
+    log.append([{"content": "the next write removes the expired messages"}])
     assert plain.zcard("bethink:{log/messages/s1}:expiring") == 0
+    assert log.count() == 2
 
 
 def test_an_expired_message_frees_its_id_and_cannot_be_forgotten(plain: Redis) -> None:

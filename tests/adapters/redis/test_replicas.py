@@ -59,6 +59,25 @@ def test_an_acknowledged_write_is_on_the_replica(pair: list[RedisServer]) -> Non
         assert memory.increment("n") == copy.recall("n") == number + 1
 
 
+def test_a_replica_reads_a_log_whose_messages_have_expired(pair: list[RedisServer]) -> None:
+    primary, replica = pair
+    primary.client.flushall()
+    log = WaitingLog(primary.client, "s", clock=lambda: 50.0)
+    log.append(
+        {"content": each, "occurred_at": 0.0, "expires_at": expiry}
+        for each, expiry in (("one", None), ("two", 60.0), ("three", 90.0), ("four", 60.0))
+    )
+    copy = RedisMessageLog(replica.client, "s", clock=lambda: 70.0)
+    assert [each.content for each in copy.messages()] == ["one", "three"]
+    assert [[each.content for each in copy.messages(n)] for n in (0, 1, 2, 3)] == [
+        [],
+        ["three"],
+        ["one", "three"],
+        ["one", "three"],
+    ]
+    assert (copy.count(), log.count()) == (2, 4)
+
+
 def test_a_write_without_enough_replicas_is_told_and_is_on_the_primary(
     pair: list[RedisServer],
 ) -> None:
