@@ -84,7 +84,7 @@ from .model.records import Order as Order
 from .model.records import checked_fields as checked_fields
 from .storage import migrate_database as migrate_database
 from .storage import store_exists as store_exists
-from .storage.urls import without_password as without_password
+from .storage import without_password as without_password
 from .text import read_query as read_query
 from .text import rough_tokens as rough_tokens
 from .text import terms as terms

@@ -208,11 +208,7 @@ def _program(context: Context) -> Program:
     given = context.given.db or context.environment.get(DB_VARIABLE)
     db = os.fspath(to_location(given, absolute=True)) if given else None
     if db and "://" in db and without_password(db) != db:
-        raise Failure(
-            "settings of a host would show the password of the URL; leave the password out, and "
-            "keep the password in ~/.pgpass",
-            2,
-        )
+        raise Failure("settings of a host would show the URL's password; use ~/.pgpass", 2)
     return Program(command, db, find_namespace(context.given.namespace, context.environment))
 
 

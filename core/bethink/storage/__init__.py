@@ -13,7 +13,7 @@ from ..model.port import Backend
 from .anchors import Anchor, FileAnchor
 from .folders import make_folder, replace_file
 from .past import PastBackend
-from .urls import MEMORY
+from .urls import MEMORY, without_password
 
 if TYPE_CHECKING:
     from .postgres import PostgresBackend, ShardServers
@@ -30,6 +30,7 @@ __all__ = [
     "replace_file",
     "shard_servers",
     "store_exists",
+    "without_password",
 ]
 
 _MIN_KEY_BYTES: Final = 16

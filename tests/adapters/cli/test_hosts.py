@@ -74,7 +74,7 @@ def test_the_host_gets_the_url_of_a_database_as_given_but_no_password(run: Run, 
     )
     done = run("--db", url.replace("ann@", "ann:s3cret@"), "install", "codex", "--dry-run")
     assert done.code == 2
-    assert "keep the password in ~/.pgpass" in done.err
+    assert "would show the URL's password; use ~/.pgpass" in done.err
     assert "s3cret" not in done.out + done.err
 
 

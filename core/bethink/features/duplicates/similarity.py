@@ -70,17 +70,26 @@ def are_interchangeable(a: ParsedRecord, b: ParsedRecord, similarity: float) -> 
 def is_within(a: ParsedRecord, b: ParsedRecord) -> bool:
     """Return whether one text stands in the other: "use tabs" in "we always use tabs in Go".
 
-    The longer text may add a value but no denial, doubt or exception.
+    The longer text may add a value, but no denial, doubt, exception, option, path or letter.
     """
     if _fact(a) != _fact(b) or a.features.denials != b.features.denials:
         return False
-    shorter, longer = sorted((_word_list(a), _word_list(b)), key=len)
+    if len(_word_list(a)) > len(_word_list(b)):
+        a, b = b, a
+    if not Counter(a.features.signs) <= Counter(b.features.signs) or _differ_in_emoji(a, b):
+        return False
+    shorter, longer = _word_list(a), _word_list(b)
     if len(shorter) < 2 or f" {' '.join(shorter)} " not in f" {' '.join(longer)} ":
         return False
     added = Counter(longer) - Counter(shorter)
     if not (MODIFIERS - _STRESS).isdisjoint(added):
         return False
     return not are_spelled_apart(a.features.text, b.features.text)
+
+
+def _differ_in_emoji(a: ParsedRecord, b: ParsedRecord) -> bool:
+    one, other = a.features.emoji, b.features.emoji
+    return bool(one and other) and one != other
 
 
 def _word_list(parsed: ParsedRecord) -> list[str]:
@@ -138,8 +147,7 @@ class _Entry:
             return False
         if not (self.towards <= other.towards or other.towards <= self.towards):
             return False
-        emoji = self.parsed.features.emoji, other.parsed.features.emoji
-        if all(emoji) and emoji[0] != emoji[1]:
+        if _differ_in_emoji(self.parsed, other.parsed):
             return False
         shared = self.tenses.keys() & other.tenses.keys()
         return all(self.tenses[word] == other.tenses[word] for word in shared)
@@ -234,7 +242,7 @@ def _fact(parsed: ParsedRecord) -> Hashable:
     record = parsed.record
     if record.thread is not None or not record.content:
         return record.id, object()
-    return record.namespace, *fact_identity(record)[:4]
+    return record.namespace, *fact_identity(record)
 
 
 def _order(content: str, found: tuple[ParsedRecord, float]) -> tuple[bool, float, float, str]:

@@ -82,16 +82,16 @@ _QUOTES: Final = str.maketrans(
 )
 EMOJI = lazy_pattern(f"[{PICTURES}][\ufe0e\ufe0f\u200d]*")
 _AFTER_EMOJI: Final = " \t\n.!"
-# Numbers with their sign and unit, letters that stand for a thing ("plan B"), signs and emoji.
+# Numbers with their sign and unit, signs and emoji.
 _SIGNS = lazy_pattern(
     r"!=|(?:(?<![^\s(])[-+\u2212])?\d+(?:[.,:]\d+)*(?:['\"]|[^\W\d_]*)"
-    r"|(?<=[a-z] )[A-Z](?![\w'])"
     rf"|[?$%&@+=<>/\\^|#*~\u00b0\u00b1\u00d7\u00f7\u20ac\u00a3\u00a5{PICTURES}]"
 )
-# Texts that mean a different thing in different case: options, paths, keys, grades; lone signs.
+# Options, paths, keys, names with "_", grades, letters ("plan b"), "!ready"; lone signs.
 EXACT_NAMES: Final = lazy_pattern(
-    r"(?<!\S)--?[^\W\d_][\w-]*|/[^\s)\".,;:!?]+|\b[^\W\d_](?=\w*\d)\w{4,}"
-    r"|\b[A-Z][-\u2212](?!\S)|(?<!\S)[.,;:](?!\S)"
+    r"(?<!\S)--?[^\W\d_][\w-]*|/\.?[^\s)\".,;:!?]+|\b[^\W\d_](?=\w*\d)\w{4,}"
+    r"|\b[A-Z][-\u2212](?!\S)|(?<!\S)[.,;:](?!\S)|\b[^\W_]+_\w+"
+    r"|(?<=[a-z] )[A-HJ-Zb-hj-z](?![\w'])|(?<![\w!])!(?=\w)|(?<=\w )[-\u2212](?= \d)"
 )
 _DATE = lazy_pattern(r"\b((?:19|20)\d\d)-(0[1-9]|1[0-2])-([0-3]\d)\b")
 _SINGLE = lazy_pattern(r"\ba single\b")

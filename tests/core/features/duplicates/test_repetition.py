@@ -71,6 +71,13 @@ def test_the_same_words_are_a_repetition(kept: str, dropped: str) -> None:
         ("The delimiter is ;", "The delimiter is ,"),
         ("Ann got grade A", "Ann got grade A-"),
         ("The password is Sunshine", "The password is sunshine"),
+        ("Ann sits in room a upstairs", "Ann sits in room b upstairs"),
+        ("Vitamin c helps", "Vitamin d helps"),
+        ("Her blood type is a positive", "Her blood type is b positive"),
+        ("We chose option A for the house", "We chose option B for the house"),
+        ("The password is correct-horse", "The password is correct_horse"),
+        ("Retry if !is_ready(queue)", "Retry if is_ready(queue)"),
+        ("Edit ~/.a first", "Edit ~/.b first"),
         ("She said he lied", "He said she lied"),
     ],
 )

@@ -126,6 +126,13 @@ def test_what_differs_besides_the_words_keeps_them_apart(
         ("The field is userId", "The field is UserID"),
         ("userId is required", "UserID is required"),
         ("The key is sk-AbCdEf", "The key is sk-aBcDeF"),
+        ("Ann sits in room a upstairs", "Ann sits in room b upstairs"),
+        ("Vitamin c helps", "Vitamin d helps"),
+        ("Her blood type is a positive", "Her blood type is b positive"),
+        ("We chose option A for the house", "We chose option B for the house"),
+        ("The password is correct-horse", "The password is correct_horse"),
+        ("Retry if !is_ready(queue)", "Retry if is_ready(queue)"),
+        ("Edit ~/.a first", "Edit ~/.b first"),
         ("The US team is in Graz", "The us team is in Graz"),
         ("Deploys run on AWS", "deploys run on aws"),
         ("Имя сервера — Волга", "Имя сервера — волга"),
@@ -186,6 +193,27 @@ def test_a_text_within_a_text_has_the_same_capitals() -> None:
     text = reading("We always use tabs in Go")
     assert is_within(reading("use tabs", "b"), text)
     assert not is_within(reading("use Tabs", "b"), text)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("The freezer is kept at -20 degrees", "The freezer is kept at 20 degrees"),
+        ("Lunch costs 5 \u20ac", "Lunch costs 5 $"),
+        ("We ship Version 2.0 today", "We ship Version 2.0.1 today"),
+        ("if x == 1 we stop", "if x != 1 we stop"),
+        ("we stop when a < b", "we stop when a > b"),
+        ("use i + 1 here", "use i - 1 here"),
+        ("Ann got an A+ in math", "Ann got an A- in math"),
+        ("Deploy works \u2705", "Deploy works \u274c"),
+        ("We use C/C++ for the driver", "We use C++ for the driver"),
+        ("Run git push", "Run git push --force"),
+        ("The rooms are small", "The rooms are small in wing b"),
+    ],
+)
+def test_a_text_within_a_text_has_the_same_numbers_and_signs(one: str, other: str) -> None:
+    assert not is_within(reading(one), reading(other, "b"))
+    assert not is_within(reading(other), reading(one, "b"))
 
 
 @given(st.text("aB. \n", max_size=9), st.text("aB. \n", max_size=9))
