@@ -172,12 +172,14 @@ def listed(
     where: Filter | None = None,
     page: Page | None = None,
     state: Listed = "live",
+    now: float | None = None,
 ) -> list[MemoryRecord]:
-    """Return the *page* of the records of a state."""
+    """Return the *page* of the records of a state at the time *now*, the clock's by default."""
     engine.flush_for(where)
     if page and page.by in ("access_count", "last_accessed_at"):
         engine.flush()
-    now, select = engine.clock(), partial(engine.backend.select, scope)
+    now = engine.clock() if now is None else now
+    select = partial(engine.backend.select, scope)
     match state:
         case "live":
             found = select(unexpired(where, now), page)

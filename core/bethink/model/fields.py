@@ -85,7 +85,12 @@ def timestamp(name: str, value: object) -> float:
 
 
 def iso_seconds(text: str) -> float | None:
-    """Return an ISO 8601 *text* as Unix seconds, None for a text in no such form."""
+    """Return an ISO 8601 *text* as Unix seconds, None for a text in no such form.
+
+    Digits alone are a date of eight digits, and never milliseconds.
+    """
+    if text.isdecimal() and len(text) != len("20261124"):
+        return None
     try:
         found = datetime.fromisoformat(text)
     except ValueError:

@@ -62,6 +62,8 @@ def open_backend(
         raise ValidationError("an anchor needs an integrity_key")
     if not (url := str(os.fspath(location))):
         raise ValidationError("location must not be empty")
+    if url.startswith("file:") or (url.startswith("sqlite:///") and "?" in url):
+        raise ValidationError(f"{url!r}: a file is a path or sqlite:///path, without parameters")
     path = file_of(url)
     if path is None:
         scheme = url.partition("://")[0]

@@ -111,6 +111,13 @@ def test_a_time_may_be_an_iso_text_in_utc() -> None:
     assert [timestamp("at", text) for text in texts] == [noon] * 3
 
 
+@pytest.mark.parametrize("text", ["1712010112345", "1712010112", "5", "202611241"])
+def test_digits_that_are_no_date_are_no_time(text: str) -> None:
+    with pytest.raises(ValidationError, match="is no text such as"):
+        timestamp("at", text)
+    assert timestamp("at", "20261124") == timestamp("at", "2026-11-24")
+
+
 @pytest.mark.parametrize("milliseconds", [1_763_000_000_000, -1.763e12, 1_763_000_000_000_000_000])
 def test_milliseconds_are_told_from_seconds(milliseconds: float) -> None:
     with pytest.raises(ValidationError, match="at must be in seconds, not milliseconds"):

@@ -260,6 +260,16 @@ def test_a_store_that_is_copied_says_what_to_do_instead(clone: Callable[[object]
         clone(store)
 
 
+@pytest.mark.parametrize("location", ["file:m.db", "sqlite:///m.db?mode=ro", "file:m.db?mode=ro"])
+def test_a_file_takes_no_parameters(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, location: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValidationError, match="without parameters"):
+        MemoryStore(location)
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("when", [10**5000, -(10**5000)], ids=["late", "early"])
 def test_a_moment_of_any_size_is_refused(when: int) -> None:
     with MemoryStore() as store, pytest.raises(ValidationError, match="a number of 16610 bits"):

@@ -321,10 +321,11 @@ class PackingVerbs(Memories):
 def _pack_overview(engine: Engine, request: Request, budget: Budget) -> Packed:
     """Put the newest and the most important memories of *request* into one block."""
     found: dict[str, MemoryRecord] = {}
+    now = engine.clock() if request.now is None else request.now
     for field in _OVERVIEW_ORDERS:
         page = Page(request.k, descending=True, by=field)
-        found |= {each.id: each for each in listed(engine, request.scope, request.where, page)}
-    now = engine.clock() if request.now is None else request.now
+        records = listed(engine, request.scope, request.where, page, now=now)
+        found |= {each.id: each for each in records}
     scored = [_overviewed(record, now) for record in found.values()]
     best = sorted(scored, key=lambda each: (-each.score, each.memory.id))[: request.k]
     least = request.least_score(best[0].score) if best else 0.0

@@ -439,3 +439,10 @@ def test_a_block_has_at_most_800_tokens_by_default() -> None:
         packed = store.pack("cat", k=200)
         assert packed.left_out
         assert 790 < packed.tokens <= 800
+
+
+def test_a_pack_without_a_query_judges_expiry_at_the_given_time(store: MemoryStore) -> None:
+    now = store.store("a short note", expires_at=1e9 + 100.0, occurred_at=1e9).updated_at
+    at = {"before": min(now, 1e9), "after": 1e9 + 200.0}
+    found = {name: len(store.pack("", now=time).results) for name, time in at.items()}
+    assert found == {"before": 1, "after": 0}
