@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from importlib import import_module
 from typing import Any, Protocol, runtime_checkable
 
@@ -97,6 +97,11 @@ def _as_float32(vectors: npt.ArrayLike) -> Matrix:
         with np.errstate(over="ignore"):
             return np.asarray(vectors, dtype=np.float32)
     except (TypeError, ValueError):
+        if isinstance(vectors, Coroutine):
+            vectors.close()
+            raise ValidationError(
+                "the embedder's embed is async and returned a coroutine, no rows"
+            ) from None
         raise ValidationError("the embedder returned something else than rows of numbers") from None
 
 

@@ -482,7 +482,7 @@ def _close_all() -> None:
 
 def stated_dimension(embedder: Embedder) -> int:
     """Return the length that *embedder* states of its vectors."""
-    dimension: object = embedder.dimension
+    dimension: object = getattr(embedder, "dimension", None)
     dimension = int(dimension) if isinstance(dimension, np.integer) else dimension
     return integer("the embedder's dimension", dimension, 1)
 

@@ -367,3 +367,29 @@ def test_sentence_transformers_embeds_for_real() -> None:
     rows = embedder.embed(["dark mode", "", "a dark theme", "the train leaves on Fridays"])
     assert rows[0] @ rows[2] > 0.5 > rows[0] @ rows[3]
     assert not rows[1].any()
+
+
+def test_an_embedder_without_a_dimension_is_refused_by_the_first_write() -> None:
+    class Bare:
+        name = "bare"
+
+        def embed(self, texts: Sequence[str]) -> list[list[float]]:
+            return [[1.0] for _ in texts]
+
+    with (
+        MemoryStore(embedder=Bare()) as store,  # type: ignore[arg-type]
+        pytest.raises(ValidationError, match="the embedder's dimension must be an int"),
+    ):
+        store.store("one")
+
+
+def test_an_async_embedder_is_refused_in_words() -> None:
+    async def embed(texts: Sequence[str]) -> list[list[float]]:
+        return [[1.0] for _ in texts]
+
+    embedder = CallableEmbedder(embed, name="async", dimension=1)  # type: ignore[arg-type]
+    with (
+        MemoryStore(embedder=embedder) as store,
+        pytest.raises(ValidationError, match="is async and returned a coroutine"),
+    ):
+        store.store("one")
