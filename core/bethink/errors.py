@@ -224,7 +224,8 @@ class SimilarMemoryError(BethinkError, ValueError):
 
     def __init__(self, record: MemoryRecord, similarity: float) -> None:
         super().__init__(
-            f"record {record.id!r} already says nearly the same (similarity {similarity:.3f})",
+            f"record {record.id!r} says nearly the same: {record.content[:80]!r} "
+            f"(similarity {similarity:.3f})",
             record,
             similarity,
         )

@@ -29,7 +29,7 @@ EXAMPLES = [
     (errors.EmbedderMismatchError("hash-256", "tiny"), ValueError, "reembed"),
     (errors.IntegrityKeyError("x.db", "another key"), ValueError, "x.db: another key"),
     (errors.EmbedderError("openai/x", "no route"), RuntimeError, "'openai/x' failed: no route"),
-    (errors.SimilarMemoryError(EXISTING, 0.9312), ValueError, "'a1' already says"),
+    (errors.SimilarMemoryError(EXISTING, 0.9312), ValueError, "'a1' says nearly the same"),
     (errors.RateLimitError("failures", 3, 3600), RuntimeError, "more than 3 failures in 3600 s"),
     (errors.RateLimitError("failures", 3, 3600, 12.4), RuntimeError, "try again in 13 s"),
     (errors.RateLimitError("failures", 3, 3600, 0.3), RuntimeError, "try again in 1 s"),
