@@ -203,6 +203,87 @@ def test_a_given_embedding_returns_k_the_unlike_last(store: MemoryStore) -> None
     assert texts(documents.similarity_search("a", k=4, filter={"none": 1})) == []
 
 
+DIRECTIONS = {"east": [1.0, 0.0], "nearly east": [0.99, 0.141], "north-east": [0.6, 0.8]}
+
+
+class Directions(Embeddings):
+    """Vectors in a plane, by name."""
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [DIRECTIONS.get(text, [1.0, 0.0]) for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        return self.embed_documents([text])[0]
+
+
+def old_and_new(mode: Any) -> tuple[BethinkVectorStore, list[float]]:
+    """Return a store with an old document, a newer and the newest, and the hands of its clock."""
+    hands = [1.7e9]
+    documents = BethinkVectorStore(
+        MemoryStore(":memory:", clock=lambda: hands[0]), Directions(), mode=mode
+    )
+    for name in DIRECTIONS:
+        documents.add_texts([name], ids=[name])
+        hands[0] += 180 * 86_400
+    return documents, hands
+
+
+@pytest.mark.parametrize("mode", ["semantic", "hybrid", "keyword"])
+def test_a_search_leaves_the_next_search_as_it_was(mode: Any) -> None:
+    documents, _ = old_and_new(mode)
+
+    def search() -> list[Any]:
+        documents.max_marginal_relevance_search("east", k=1)
+        documents.similarity_search_by_vector([0.6, 0.8], k=1)
+        found = documents.similarity_search_with_score("east", k=3)
+        return [(each.id, score) for each, score in found]
+
+    first = search()
+    assert first[0][0] == "east"
+    assert [search() for _ in range(3)] == [first] * 3
+    assert all(each.access_count == 0 for each in documents.store.all(namespace="documents"))
+    documents.store.close()
+
+
+def test_semantic_scores_are_cosines_whatever_the_age() -> None:
+    documents, hands = old_and_new("semantic")
+    for _ in range(2):
+        found = documents.similarity_search_with_score("a question to the east", k=3)
+        assert [each.id for each, _ in found] == list(DIRECTIONS)
+        assert [score for _, score in found] == pytest.approx([1.0, 0.99, 0.6], abs=1e-4)
+        assert [e.id for e in documents.similarity_search_by_vector([1.0, 0.0], k=1)] == ["east"]
+        hands[0] += 365 * 86_400
+    documents.store.close()
+
+
+def test_an_equal_text_has_the_score_1_by_the_own_embedder(store: MemoryStore) -> None:
+    documents = BethinkVectorStore(store, mode="semantic")
+    documents.add_texts(["The parrot eats seeds"])
+    ((_, score),) = documents.similarity_search_with_score("The parrot eats seeds")
+    assert score == pytest.approx(1.0, abs=1e-4)
+    assert score <= 1
+
+
+@pytest.mark.parametrize("mode", ["semantic", "hybrid", "keyword"])
+@pytest.mark.parametrize("embedding", [None, Letters()], ids=["own", "given"])
+def test_relevance_is_the_cosine_in_every_mode(
+    store: MemoryStore, mode: Any, embedding: Any
+) -> None:
+    documents = BethinkVectorStore(store, embedding, mode=mode)
+    documents.add_texts(["a bat", "a cab and a bat, all day long in a bag"], ids=["1", "2"])
+    found = documents.similarity_search_with_relevance_scores("a bat")
+    awaited = asyncio.run(documents.asimilarity_search_with_relevance_scores("a bat"))
+    assert awaited == found
+    assert [each.id for each, _ in found] == ["1", "2"]
+    assert found[0][1] == pytest.approx(1.0, abs=1e-4)
+    assert 0 < found[1][1] < found[0][1] <= 1
+    options = {"score_threshold": 0.999}
+    strict = documents.as_retriever(search_type="similarity_score_threshold", search_kwargs=options)
+    assert [each.id for each in strict.invoke("a bat")] == ["1"]
+    with pytest.raises(ValidationError, match="mode must be one of"):
+        documents.similarity_search_with_relevance_scores("a bat", mode="near")
+
+
 def test_the_own_embedder_leaves_out_what_is_unrelated(store: MemoryStore) -> None:
     documents = BethinkVectorStore.from_texts(["The parrot eats seeds"], store=store)
     assert documents.similarity_search("quarterly invoices") == []

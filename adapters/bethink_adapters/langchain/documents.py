@@ -17,6 +17,8 @@ from .messages import decode, encode
 if TYPE_CHECKING:
     from langchain_core.documents import Document
 
+Filter = Mapping[str, Any] | None
+
 _TOLD: Final = ("author", "thread", "category", "key", "occurred_at")
 
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-
-from bethink import MemoryRecord, ValidationError
-from bethink.adapting import Mode, check_namespace, finish_in_thread, suggesting, vector
+from bethink import ValidationError
+from bethink.adapting import Mode, check_namespace, finish_in_thread, suggesting
 
 from ..shared.opening import StoreOrPath, open_store
 from ..shared.subclassing import on_base
-from ..shared.texts import askable
-from .documents import check_mode, listed, part, refuse, to_document, to_item, where_of
+from .documents import Filter, check_mode, listed, part, refuse, to_document, to_item
 from .embeddings import BethinkEmbeddings
+from .searching import Found, Search
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document
@@ -25,7 +24,6 @@ else:
     _Base = object  # a type checker sees LangChain's base class; an object gets it when it is made
 
 Scored = list[tuple["Document", float]]
-Filter = Mapping[str, Any] | None
 
 
 @suggesting
@@ -39,6 +37,9 @@ class BethinkVectorStore(_Base):
     serves, and unrelated documents are left out, as by words alone. A *filter* is on
     metadata, in the language of ``recall``'s ``where``: ``{"lang": "en", "page": {"$gte": 3}}``.
     ``delete`` forgets; with *erase* no byte of a deleted document stays.
+
+    A search counts no access. The score of "semantic" is the cosine. Relevance scores, and with
+    them the threshold of a retriever, are cosines in every *mode*; the order is that of the mode.
     """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
@@ -62,7 +63,8 @@ class BethinkVectorStore(_Base):
             kind = type(embedding).__name__
             raise ValidationError(f"embedding must be Embeddings of LangChain, not {kind}")
         self._embedding = embedding
-        self._name = f"langchain/{namespace}"
+        name = None if embedding is None else f"langchain/{namespace}"
+        self._search = Search(self.store, namespace, name)
 
     @property
     def embeddings(self) -> Embeddings:
@@ -132,7 +134,7 @@ class BethinkVectorStore(_Base):
         if self._embedding is not None:
             made = self._embedding.embed_documents(contents)
             for item, numbers in zip(items, made, strict=True):
-                item["vectors"] = {self._name: numbers}
+                item["vectors"] = {self._search.name: numbers}
         self.store.store_many(items, namespace=self.namespace)
         return names
 
@@ -189,14 +191,14 @@ class BethinkVectorStore(_Base):
         numbers = None
         if self._embedding is not None and chosen != "keyword":
             numbers = self._embedding.embed_query(query)
-        return _documents(self._found(query, numbers, k, filter, chosen))
+        return _documents(self._search.best(query, numbers, k, filter, chosen))
 
     def similarity_search_by_vector(
         self, embedding: list[float], k: int = 4, filter: Filter = None, **kwargs: Any
     ) -> list[Document]:
         """Return the *k* documents with vectors most like *embedding*."""
         refuse(kwargs)
-        found = self._found(None, embedding, k, filter, "semantic")
+        found = self._search.best(None, embedding, k, filter, "semantic")
         return [each for each, _ in _documents(found)]
 
     def max_marginal_relevance_search(
@@ -211,11 +213,7 @@ class BethinkVectorStore(_Base):
         """Return *k* diverse documents of the *fetch_k* most like *query*."""
         refuse(kwargs, "fetch_k", "lambda_mult")
         numbers = self.embeddings.embed_query(query)
-        given = None if self._embedding is None else numbers
-        found = self._found(
-            query, given, fetch_k, filter, "hybrid" if given is None else "semantic"
-        )
-        return self._diverse(numbers, found, k, lambda_mult)
+        return self._diverse(query, numbers, k, fetch_k, lambda_mult, filter)
 
     def max_marginal_relevance_search_by_vector(
         self,
@@ -228,66 +226,50 @@ class BethinkVectorStore(_Base):
     ) -> list[Document]:
         """Return *k* diverse documents of the *fetch_k* most like *embedding*."""
         refuse(kwargs, "fetch_k", "lambda_mult")
-        found = self._found(None, embedding, fetch_k, filter, "semantic")
-        return self._diverse(embedding, found, k, lambda_mult)
+        found = self._search.best(None, embedding, fetch_k, filter, "semantic")
+        return list(map(to_document, self._search.diverse(found, embedding, k, lambda_mult)))
 
-    def _select_relevance_score_fn(self) -> Callable[[float], float]:
-        return lambda score: score
+    def _similarity_search_with_relevance_scores(
+        self,
+        query: str,
+        k: int = 4,
+        filter: Filter = None,
+        *,
+        mode: Mode | None = None,
+        **kwargs: Any,
+    ) -> Scored:
+        """Return the found documents, each with the cosine."""
+        refuse(kwargs, "mode", "score_threshold")
+        chosen = self.mode if mode is None else check_mode(mode)
+        return self._relevant(query, self.embeddings.embed_query(query), k, filter, chosen)
 
-    def _found(
-        self, query: str | None, numbers: Sequence[float] | None, k: int, filter: Filter, mode: Mode
-    ) -> list[tuple[MemoryRecord, float]]:
-        if numbers is not None and self._embedding is None:
-            raise ValidationError("a search by vector needs the embedding that made the vectors")
-        where = where_of(filter)
-        found = self.store.recall(
-            askable(query),
-            k=k,
-            namespace=self.namespace,
-            mode=mode,
-            where=where,
-            vector=None if numbers is None else (self._name, numbers),
-        )
-        best = [(hit.memory, hit.score) for hit in found]
-        if numbers is None or len(best) >= k:
-            return best
-        return best + self._others([hit.memory.id for hit in found], numbers, k - len(best), where)
+    async def _asimilarity_search_with_relevance_scores(
+        self, query: str, k: int = 4, **kwargs: Any
+    ) -> Scored:
+        search = self._similarity_search_with_relevance_scores
+        return await asyncio.to_thread(search, query, k, **kwargs)
 
-    def _others(
-        self, best: Sequence[str], numbers: Sequence[float], most: int, where: Filter
-    ) -> list[tuple[MemoryRecord, float]]:
-        """Return unlike documents, the nearest first."""
-        unlike: dict[str, Any] = {"id": {"$nin": list(best)}}
-        both = unlike if where is None else {"$and": [where, unlike]}
-        rest = self.store.all(namespace=self.namespace, where=both)
-        known = self.store.vectors([each.id for each in rest], self._name)
-        asked = vector("query", numbers)
-
-        def nearness(record: MemoryRecord) -> float:
-            held = known.get(record.id)
-            length = 0.0 if held is None else float(np.linalg.norm(held))
-            return -2.0 if held is None or not length else float(asked @ held) / length
-
-        return [(record, 0.0) for record in sorted(rest, key=nearness, reverse=True)[:most]]
+    def _relevant(
+        self, query: str, numbers: list[float], k: int, filter: Filter, mode: Mode
+    ) -> Scored:
+        given = None if self._embedding is None or mode == "keyword" else numbers
+        found = self._search.best(query, given, k, filter, mode)
+        return _documents(self._search.nearness(found, numbers))
 
     def _diverse(
         self,
-        numbers: Sequence[float],
-        found: Sequence[tuple[MemoryRecord, float]],
+        query: str,
+        numbers: list[float],
         k: int,
+        fetch_k: int,
         lambda_mult: float,
+        filter: Filter,
     ) -> list[Document]:
-        records = [record for record, _ in found]
-        if self._embedding is None:
-            vectors = self.embeddings.embed_documents([record.content for record in records])
-        else:
-            known = self.store.vectors([record.id for record in records], self._name)
-            records = [record for record in records if record.id in known]
-            vectors = [known[record.id].tolist() for record in records]
-        choose = part("vectorstores.utils").maximal_marginal_relevance
-        places = choose(np.array(numbers), vectors, lambda_mult, k) if vectors else []
-        return [to_document(records[place]) for place in places]
+        given = None if self._embedding is None else numbers
+        mode: Mode = "hybrid" if given is None else "semantic"
+        found = self._search.best(query, given, fetch_k, filter, mode)
+        return list(map(to_document, self._search.diverse(found, numbers, k, lambda_mult)))
 
 
-def _documents(found: Iterable[tuple[MemoryRecord, float]]) -> Scored:
+def _documents(found: Iterable[Found]) -> Scored:
     return [(to_document(record), score) for record, score in found]

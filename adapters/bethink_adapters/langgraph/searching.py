@@ -11,11 +11,9 @@ from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
 from bethink import MemoryRecord, MemoryStore, RecallResult, Subtree
-from bethink.adapting import Scored, Signals
 
+from ..shared.nearness import Nearness, cosine
 from .embedding import name_of
 
 if TYPE_CHECKING:
@@ -23,20 +21,6 @@ if TYPE_CHECKING:
 
 Mode = Literal["semantic", "hybrid", "keyword"]
 Found = tuple[MemoryRecord, float | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Nearness:
-    """The ranking whose score is the cosine."""
-
-    @property
-    def spread(self) -> float:
-        """How much less alike a record may be and still outrank another."""
-        return 0.0
-
-    def rank(self, evidence: Signals) -> Scored:
-        """Return the cosine of every candidate."""
-        return Scored({"cosine": evidence.cosine}, {"cosine": evidence.cosine})
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,18 +92,13 @@ class Search:
 
     def _cosines(self, records: Sequence[MemoryRecord]) -> list[Found]:
         scores: dict[str, float] = {}
+        asked = () if self.vector is None else self.vector
         ids = [record.id for record in records]
         for name in self._names() if ids else ():
             for id, vector in self.store.vectors(ids, name).items():
-                scores[id] = max(_cosine(self.vector, vector), scores.get(id, -1.0))
+                scores[id] = max(cosine(asked, vector), scores.get(id, -1.0))
         return [(record, scores.get(record.id)) for record in records]
 
 
 def _reaches(score: float | None, least: float | None) -> bool:
     return least is None or (score is not None and score >= least)
-
-
-def _cosine(one: Any, other: Vector) -> float:
-    a, b = np.asarray(one, float), other.astype(float)
-    lengths = float(np.linalg.norm(a) * np.linalg.norm(b))
-    return float(a @ b) / lengths if lengths else 0.0
