@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+import threading
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -282,6 +283,79 @@ def test_relevance_is_the_cosine_in_every_mode(
     assert [each.id for each in strict.invoke("a bat")] == ["1"]
     with pytest.raises(ValidationError, match="mode must be one of"):
         documents.similarity_search_with_relevance_scores("a bat", mode="near")
+
+
+class Awaited(Letters):
+    """Embeddings that only work when awaited, and note the thread."""
+
+    def __init__(self) -> None:
+        self.threads = set[int]()
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        raise AssertionError("the event loop waits")
+
+    def embed_query(self, text: str) -> list[float]:
+        raise AssertionError("the event loop waits")
+
+    async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
+        self.threads.add(threading.get_ident())
+        return Letters().embed_documents(texts)
+
+    async def aembed_query(self, text: str) -> list[float]:
+        (found,) = await self.aembed_documents([text])
+        return found
+
+
+@pytest.mark.parametrize("mode", ["semantic", "hybrid"])
+def test_async_calls_await_the_embeddings(store: MemoryStore, mode: Any) -> None:
+    async def run() -> list[list[str]]:
+        given, more = [Document(page_content="ccc")], [Document(page_content="aab")]
+        start = await BethinkVectorStore.afrom_texts(["cab"], embedding, store=store, mode=mode)
+        await BethinkVectorStore.afrom_documents(given, embedding, store=store)
+        await start.aadd_texts(["aaa"])
+        await start.aadd_documents([*more, Document(page_content="b", id="1")])
+        assert await start.aadd_texts([]) == []
+        scored = await start.asimilarity_search_with_score("a", k=2)
+        relevant = await start.asimilarity_search_with_relevance_scores("a", k=2)
+        found = [
+            await start.asimilarity_search("a", k=2),
+            [each for each, _ in scored],
+            [each for each, _ in relevant],
+            await start.amax_marginal_relevance_search("a", k=2, lambda_mult=1.0),
+            await start.as_retriever(search_kwargs={"k": 2}).ainvoke("a"),
+        ]
+        return list(map(texts, found))
+
+    embedding = Awaited()
+    assert asyncio.run(run()) == [["aaa", "aab"]] * 5
+    assert embedding.threads == {threading.get_ident()}
+    assert store.count(namespace="documents") == 5
+
+
+def test_a_keyword_search_awaits_no_embedding(store: MemoryStore) -> None:
+    class Failing(Letters):
+        async def aembed_query(self, text: str) -> list[float]:
+            raise AssertionError("words need no vector")
+
+    documents = BethinkVectorStore(store, Failing(), mode="keyword")
+    documents.add_texts(["The parrot eats seeds"])
+    assert len(asyncio.run(documents.asimilarity_search("parrot"))) == 1
+
+
+def test_embeddings_without_async_methods_do(store: MemoryStore) -> None:
+    class Plain:
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            return Letters().embed_documents(texts)
+
+        def embed_query(self, text: str) -> list[float]:
+            return Letters().embed_query(text)
+
+    async def run() -> list[str]:
+        await made.aadd_texts(["abc", "ccc"])
+        return texts(await made.asimilarity_search("c", k=1))
+
+    made = BethinkVectorStore(store, Plain())  # type: ignore[arg-type]
+    assert asyncio.run(run()) == ["ccc"]
 
 
 def test_the_own_embedder_leaves_out_what_is_unrelated(store: MemoryStore) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from types import ModuleType
@@ -37,6 +38,39 @@ def to_item(key: str, text: str, metadata: Mapping[str, Any] | None) -> dict[str
     kept = content if content.strip() else ""
     item = {"key": key, "content": kept, "metadata": encode(dict(metadata or {}))}
     return item if kept and kept == text else {**item, "value": text}
+
+
+def to_items(
+    texts: Iterable[str],
+    metadatas: Sequence[Mapping[str, Any]] | None,
+    ids: Sequence[str | None] | None,
+) -> list[dict[str, Any]]:
+    """Return documents as arguments of ``store_many``; refuse lists of unlike lengths."""
+    contents = list(texts)
+    if isinstance(texts, str) or not all(isinstance(text, str) for text in contents):
+        raise ValidationError("texts must be a list of str")
+    for name, given in (("metadatas", metadatas), ("ids", ids)):
+        if given and len(given) != len(contents):
+            raise ValidationError(f"{len(contents)} texts, but {len(given)} {name}")
+    names = [id or uuid.uuid4().hex for id in ids or [None] * len(contents)]
+    each = zip(names, contents, metadatas or [{}] * len(contents), strict=True)
+    return [to_item(name, text, metadata) for name, text, metadata in each]
+
+
+def text_in(item: Mapping[str, Any]) -> str:
+    """Return the text given to ``to_item``."""
+    text: str = item.get("value", item["content"])
+    return text
+
+
+def parts_of(documents: Iterable[Document]) -> dict[str, list[Any]]:
+    """Return texts, metadata and ids of *documents*."""
+    given = list(documents)
+    return {
+        "texts": [each.page_content for each in given],
+        "metadatas": [each.metadata for each in given],
+        "ids": [each.id for each in given],
+    }
 
 
 def to_document(record: MemoryRecord) -> Document:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from bethink import Embedder, StaticEmbedder
@@ -43,3 +44,9 @@ class BethinkEmbeddings(_Base):
     def __call__(self, texts: Sequence[str]) -> list[list[float]]:
         """Return a vector for each text."""
         return self.embed_documents(texts)
+
+
+async def awaited(verb: Callable[[Any], Any], given: Any) -> Any:
+    """Return the result of *verb*, a method of an embedding, by the async twin if there is any."""
+    twin = getattr(verb.__self__, f"a{verb.__name__}", None)  # type: ignore[attr-defined]
+    return await (asyncio.to_thread(verb, given) if twin is None else twin(given))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
@@ -12,22 +11,29 @@ from bethink.adapting import Mode, check_namespace, finish_in_thread, suggesting
 
 from ..shared.opening import StoreOrPath, open_store
 from ..shared.subclassing import on_base
-from .documents import Filter, check_mode, listed, part, refuse, to_document, to_item
-from .embeddings import BethinkEmbeddings
-from .searching import Found, Search
+from .documents import (
+    Filter,
+    check_mode,
+    listed,
+    part,
+    refuse,
+    text_in,
+    to_document,
+    to_items,
+)
+from .embeddings import BethinkEmbeddings, awaited
+from .searching import Found, Numbers, Search
+from .starting import Starting
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document
     from langchain_core.embeddings import Embeddings
-    from langchain_core.vectorstores import VectorStore as _Base
-else:
-    _Base = object  # a type checker sees LangChain's base class; an object gets it when it is made
 
 Scored = list[tuple["Document", float]]
 
 
 @suggesting
-class BethinkVectorStore(_Base):
+class BethinkVectorStore(Starting):
     """Keep documents in a *namespace* of a bethink *store*, with exact search.
 
     *mode* "hybrid" compares words and vectors, "semantic" vectors alone, "keyword" words alone; a
@@ -71,42 +77,6 @@ class BethinkVectorStore(_Base):
         """The embeddings of the documents and queries."""
         return self._embedding or BethinkEmbeddings(self.store.embedder)
 
-    @classmethod
-    def from_texts(
-        cls,
-        texts: Iterable[str],
-        embedding: Embeddings | None = None,
-        metadatas: Sequence[Mapping[str, Any]] | None = None,
-        *,
-        ids: Sequence[str | None] | None = None,
-        store: StoreOrPath = ":memory:",
-        **options: Any,
-    ) -> Self:
-        """Return a vector store with *texts* in *store*, by default a store in memory."""
-        made = cls(store, embedding, **options)
-        made.add_texts(texts, metadatas, ids=ids)
-        return made
-
-    @classmethod
-    def from_documents(
-        cls, documents: Sequence[Document], embedding: Embeddings | None = None, **options: Any
-    ) -> Self:
-        """Return a vector store with *documents*; *options* are those of ``from_texts``."""
-        ids = [each.id for each in documents]
-        metadatas = [each.metadata for each in documents]
-        texts = [each.page_content for each in documents]
-        return cls.from_texts(texts, embedding, metadatas, **{"ids": ids, **options})
-
-    @classmethod
-    async def afrom_texts(cls, *args: Any, **options: Any) -> Self:
-        """Do the same as ``from_texts``."""
-        return await finish_in_thread(cls.from_texts, *args, **options)
-
-    @classmethod
-    async def afrom_documents(cls, *args: Any, **options: Any) -> Self:
-        """Do the same as ``from_documents``."""
-        return await finish_in_thread(cls.from_documents, *args, **options)
-
     def add_texts(
         self,
         texts: Iterable[str],
@@ -116,27 +86,11 @@ class BethinkVectorStore(_Base):
         **kwargs: Any,
     ) -> list[str]:
         """Add *texts*, all or none; return the ids, made where none are given."""
-        contents = list(texts)
-        if isinstance(texts, str) or not all(isinstance(text, str) for text in contents):
-            raise ValidationError("texts must be a list of str")
-        for name, given in (("metadatas", metadatas), ("ids", ids)):
-            if given and len(given) != len(contents):
-                raise ValidationError(f"{len(contents)} texts, but {len(given)} {name}")
-        if not contents:
-            return []
-        names = [id or uuid.uuid4().hex for id in ids or [None] * len(contents)]
-        items = [
-            to_item(name, text, metadata)
-            for name, text, metadata in zip(
-                names, contents, metadatas or [{}] * len(contents), strict=True
-            )
-        ]
-        if self._embedding is not None:
-            made = self._embedding.embed_documents(contents)
-            for item, numbers in zip(items, made, strict=True):
-                item["vectors"] = {self._search.name: numbers}
-        self.store.store_many(items, namespace=self.namespace)
-        return names
+        items = to_items(texts, metadatas, ids)
+        numbers: Sequence[Numbers] = ()
+        if self._embedding is not None and items:
+            numbers = self._embedding.embed_documents(list(map(text_in, items)))
+        return self._put(items, numbers)
 
     def delete(self, ids: Sequence[str] | None = None, **kwargs: Any) -> bool:
         """Forget, or with ``erase`` erase, the documents with *ids*, or all.
@@ -157,7 +111,12 @@ class BethinkVectorStore(_Base):
         **kwargs: Any,
     ) -> list[str]:
         """Do the same as ``add_texts``."""
-        return await finish_in_thread(self.add_texts, texts, metadatas, ids=ids, **kwargs)
+        items = await asyncio.to_thread(to_items, texts, metadatas, ids)
+        numbers: Sequence[Numbers] = ()
+        if self._embedding is not None and items:
+            given = list(map(text_in, items))
+            numbers = await awaited(self._embedding.embed_documents, given)
+        return await finish_in_thread(self._put, items, numbers)
 
     async def adelete(self, ids: Sequence[str] | None = None, **kwargs: Any) -> bool:
         """Do the same as ``delete``."""
@@ -187,11 +146,34 @@ class BethinkVectorStore(_Base):
     ) -> Scored:
         """Return the *k* documents most like *query* with scores, in [0, 1], best first."""
         refuse(kwargs, "mode")
-        chosen = self.mode if mode is None else check_mode(mode)
-        numbers = None
-        if self._embedding is not None and chosen != "keyword":
-            numbers = self._embedding.embed_query(query)
+        chosen = self._chosen(mode)
+        embeds = self._embedding is not None and chosen != "keyword"
+        numbers = self.embeddings.embed_query(query) if embeds else None
         return _documents(self._search.best(query, numbers, k, filter, chosen))
+
+    async def asimilarity_search(
+        self, query: str, k: int = 4, filter: Filter = None, **kwargs: Any
+    ) -> list[Document]:
+        """Do the same as ``similarity_search``."""
+        found = await self.asimilarity_search_with_score(query, k, filter, **kwargs)
+        return [each for each, _ in found]
+
+    async def asimilarity_search_with_score(
+        self,
+        query: str,
+        k: int = 4,
+        filter: Filter = None,
+        *,
+        mode: Mode | None = None,
+        **kwargs: Any,
+    ) -> Scored:
+        """Do the same as ``similarity_search_with_score``."""
+        refuse(kwargs, "mode")
+        chosen = self._chosen(mode)
+        embeds = self._embedding is not None and chosen != "keyword"
+        numbers = await awaited(self.embeddings.embed_query, query) if embeds else None
+        found = asyncio.to_thread(self._search.best, query, numbers, k, filter, chosen)
+        return _documents(await found)
 
     def similarity_search_by_vector(
         self, embedding: list[float], k: int = 4, filter: Filter = None, **kwargs: Any
@@ -215,6 +197,21 @@ class BethinkVectorStore(_Base):
         numbers = self.embeddings.embed_query(query)
         return self._diverse(query, numbers, k, fetch_k, lambda_mult, filter)
 
+    async def amax_marginal_relevance_search(
+        self,
+        query: str,
+        k: int = 4,
+        fetch_k: int = 20,
+        lambda_mult: float = 0.5,
+        filter: Filter = None,
+        **kwargs: Any,
+    ) -> list[Document]:
+        """Do the same as ``max_marginal_relevance_search``."""
+        refuse(kwargs, "fetch_k", "lambda_mult")
+        numbers = await awaited(self.embeddings.embed_query, query)
+        diverse = self._diverse
+        return await asyncio.to_thread(diverse, query, numbers, k, fetch_k, lambda_mult, filter)
+
     def max_marginal_relevance_search_by_vector(
         self,
         embedding: list[float],
@@ -230,24 +227,35 @@ class BethinkVectorStore(_Base):
         return list(map(to_document, self._search.diverse(found, embedding, k, lambda_mult)))
 
     def _similarity_search_with_relevance_scores(
-        self,
-        query: str,
-        k: int = 4,
-        filter: Filter = None,
-        *,
-        mode: Mode | None = None,
-        **kwargs: Any,
+        self, query: str, k: int = 4, filter: Filter = None, **kwargs: Any
     ) -> Scored:
         """Return the found documents, each with the cosine."""
-        refuse(kwargs, "mode", "score_threshold")
-        chosen = self.mode if mode is None else check_mode(mode)
+        chosen = self._relevance_mode(**kwargs)
         return self._relevant(query, self.embeddings.embed_query(query), k, filter, chosen)
 
     async def _asimilarity_search_with_relevance_scores(
-        self, query: str, k: int = 4, **kwargs: Any
+        self, query: str, k: int = 4, filter: Filter = None, **kwargs: Any
     ) -> Scored:
-        search = self._similarity_search_with_relevance_scores
-        return await asyncio.to_thread(search, query, k, **kwargs)
+        """Return the found documents, each with the cosine."""
+        chosen = self._relevance_mode(**kwargs)
+        numbers = await awaited(self.embeddings.embed_query, query)
+        return await asyncio.to_thread(self._relevant, query, numbers, k, filter, chosen)
+
+    def _relevance_mode(self, *, mode: Mode | None = None, **kwargs: Any) -> Mode:
+        refuse(kwargs, "mode", "score_threshold")
+        return self._chosen(mode)
+
+    def _chosen(self, mode: Mode | None) -> Mode:
+        return self.mode if mode is None else check_mode(mode)
+
+    def _put(self, items: list[dict[str, Any]], numbers: Sequence[Numbers]) -> list[str]:
+        """Store *items*, each with the vector in *numbers*, if any; return the ids."""
+        if self._embedding is not None:
+            for item, vector in zip(items, numbers, strict=True):
+                item["vectors"] = {self._search.name: vector}
+        if items:
+            self.store.store_many(items, namespace=self.namespace)
+        return [item["key"] for item in items]
 
     def _relevant(
         self, query: str, numbers: list[float], k: int, filter: Filter, mode: Mode
