@@ -338,7 +338,7 @@ def test_what_cannot_be_added_removes_nothing(store: MemoryStore) -> None:
     deep: list[Any] = []
     for _ in range(200):
         deep = [deep]
-    wrong = HumanMessage("new", additional_kwargs={"deep": deep})
+    wrong = HumanMessage([{"type": "text", "text": "new", "deep": deep}])
     with pytest.raises(ValidationError):
         history.add_messages([RemoveMessage(id="__remove_all__"), wrong])
     assert spoken(history) == [("HumanMessage", "old")]

@@ -38,7 +38,7 @@ from pydantic import BaseModel
 from bethink import MemoryStore, Subtree
 from bethink.model.fields import MAX_CONTENT
 from bethink_adapters.langchain import ChatMessageHistory, ConversationMemory
-from bethink_adapters.langchain.messages import decode, encode
+from bethink_adapters.langchain.encoding import decode, encode
 
 from .contract import SlowStore, cancel_in_write
 
@@ -157,7 +157,7 @@ VALUES = st.recursive(
 
 @given(VALUES)
 def test_encoding_is_json_and_decoding_undoes_it(value: Any) -> None:
-    back = decode(json.loads(json.dumps(encode(value), allow_nan=False)))
+    back = decode(json.loads(json.dumps(encode(value, "value"), allow_nan=False)))
     assert back == value
     assert type(back) is type(value)
 
@@ -178,7 +178,45 @@ def test_an_unknown_object_is_kept_as_its_repr(
     history = ChatMessageHistory(store, "s1")
     history.add_message(ToolMessage("x", tool_call_id="c1", artifact={"f": len}))
     assert history.messages[0].artifact["f"]["value"] == repr(len)  # type: ignore[attr-defined]
-    assert "builtin_function_or_method" in caplog.text
+    assert "Of artifact['f'], a builtin_function_or_method, only the repr is kept" in caplog.text
+
+
+class Unspeakable:
+    def __repr__(self) -> str:
+        raise ValueError("no words")
+
+
+def within_itself() -> list[Any]:
+    made: list[Any] = []
+    made.append(made)
+    return made
+
+
+def deep(levels: int) -> list[Any]:
+    return [deep(levels - 1)] if levels else []
+
+
+ODD: dict[str, Any] = {
+    "without-repr": Unspeakable(),
+    "within-itself": within_itself(),
+    "deep": deep(500),
+    "endless-number": [10**5000],
+    "array": np.arange(3),
+    "generator": (each for each in "ab"),
+    "failure": ValueError("x"),
+}
+
+
+@pytest.mark.parametrize("field", ["artifact", "additional_kwargs", "response_metadata"])
+@pytest.mark.parametrize("kind", ODD)
+def test_an_odd_object_costs_no_message(
+    store: MemoryStore, caplog: pytest.LogCaptureFixture, kind: str, field: str
+) -> None:
+    given: dict[str, Any] = {"tool_call_id": "c1", field: {"odd": ODD[kind], "plain": 1}}
+    history = ChatMessageHistory(store, "s1")
+    history.add_messages([HumanMessage("Draw."), ToolMessage("Done.", **given), AIMessage("So.")])
+    assert [each.content for each in history.messages] == ["Draw.", "Done.", "So."]
+    assert f"Of {field}" in caplog.text
 
 
 def test_an_object_of_a_class_not_loaded_comes_back_as_its_fields() -> None:

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import enum
 import pickle
+from collections import Counter, deque
 from collections.abc import Iterator
-from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Any, NamedTuple
+from uuid import UUID
 
+import numpy as np
 import pytest
 
 pytest.importorskip("langchain_core")
@@ -24,7 +31,12 @@ from langchain_core.stores import BaseStore
 
 from bethink import EVERYWHERE, HashEmbedder, MemoryStore, StaticEmbedder, ValidationError
 from bethink.testing import FrozenClock
-from bethink_adapters.langchain import BethinkCache, BethinkEmbeddings, BethinkKeyValueStore
+from bethink_adapters.langchain import (
+    BethinkCache,
+    BethinkEmbeddings,
+    BethinkKeyValueStore,
+    BethinkVectorStore,
+)
 
 from .contract import SlowStore, cancel_in_write
 
@@ -35,6 +47,90 @@ CALL: Any = {"id": "1", "name": "look", "args": {"at": "door"}, "type": "tool_ca
 def globally() -> Iterator[Any]:
     yield set_llm_cache
     set_llm_cache(None)
+
+
+# -- what comes back as it was, and what is refused
+
+
+class Colour(enum.Enum):
+    RED = "red"
+
+
+class Level(enum.IntEnum):
+    HIGH = 3
+
+
+class Plain:
+    pass
+
+
+class Pair(NamedTuple):
+    x: int
+    y: int
+
+
+KEPT: dict[str, Any] = {
+    "path": Path("/tmp") / "a b.txt",
+    "posix": PurePosixPath("/a/b"),
+    "windows": PureWindowsPath("C:/a/b"),
+    "paths": {"all": [Path("a"), (Path("b"),)]},
+    "time": datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC),
+    "local-time": datetime(2026, 1, 2),
+    "date": date(2026, 1, 2),
+    "uuid": UUID(int=7),
+    "decimal": Decimal("1.50"),
+    "bytes": b"\xff",
+    "tuple": (1, "a", None),
+    "set": {1, 2},
+    "numbers": {1: "one", "two": 2.5},
+}
+REFUSED: dict[str, Any] = {
+    "Colour": Colour.RED,
+    "Level": Level.HIGH,
+    "Plain": Plain(),
+    "Fraction": Fraction(1, 2),
+    "complex": 1j,
+    "deque": deque([1]),
+    "range": range(3),
+    "ndarray": np.arange(3),
+    "ValueError": ValueError("x"),
+}
+
+
+@pytest.mark.parametrize("kind", KEPT)
+def test_everyday_values_come_back_as_they_were(store: MemoryStore, kind: str) -> None:
+    values, documents = BethinkKeyValueStore(store), BethinkVectorStore(store)
+    values.mset([("a", KEPT[kind])])
+    documents.add_texts(["a parrot"], [{"it": KEPT[kind]}], ids=["1"])
+    for found in (values.mget(["a"])[0], documents.get_by_ids(["1"])[0].metadata["it"]):
+        assert found == KEPT[kind]
+        assert type(found) is type(KEPT[kind])
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_what_cannot_be_restored_is_refused_before_a_write(store: MemoryStore, kind: str) -> None:
+    values, documents = BethinkKeyValueStore(store), BethinkVectorStore(store)
+    with pytest.raises(ValidationError, match=f"^b holds a {kind}, which cannot be restored"):
+        values.mset([("a", 1), ("b", REFUSED[kind])])
+    message = rf"^metadata\['it'\]\[1\] holds a {kind}, which cannot be restored"
+    with pytest.raises(ValidationError, match=message):
+        documents.add_texts(["one", "two"], [{}, {"it": [0, REFUSED[kind]]}])
+    assert store.count(namespace=EVERYWHERE) == 0
+
+
+def test_an_object_of_a_local_class_is_refused(store: MemoryStore) -> None:
+    @dataclass
+    class Local:
+        x: int
+
+    with pytest.raises(ValidationError, match="Local, which cannot be restored"):
+        BethinkKeyValueStore(store).mset([("a", Local(1))])
+
+
+def test_subclasses_of_collections_come_back_as_the_collections(store: MemoryStore) -> None:
+    values = BethinkKeyValueStore(store)
+    values.mset([("pair", Pair(1, 2)), ("counts", Counter("aab")), ("number", np.int64(3))])
+    assert values.mget(["pair", "counts", "number"]) == [(1, 2), {"a": 2, "b": 1}, 3]
 
 
 # -- cache

@@ -12,7 +12,8 @@ from bethink.adapting import check_namespace, finish_in_thread, make_async_write
 from ..shared.opening import StoreOrPath, open_store
 from ..shared.subclassing import on_base
 from .documents import part
-from .messages import as_message, decode, encode, to_item
+from .encoding import decode, encode
+from .messages import as_message, to_item
 
 if TYPE_CHECKING:
     from langchain_core.caches import BaseCache as _Base
@@ -84,7 +85,7 @@ def _key(prompt: str, llm_string: str) -> str:
 
 
 def _value(generation: Any) -> dict[str, Any]:
-    told = {"info": encode(generation.generation_info)}
+    told = {"info": encode(generation.generation_info, "generation_info")}
     if hasattr(generation, "message"):
         return {**told, "message": to_item(as_message(generation.message))["value"]}
     return {**told, "text": generation.text}

@@ -13,7 +13,7 @@ from bethink.adapting import MAX_CONTENT, Mode, one_of, unknown_name
 
 from ..shared.extras import needs
 from ..shared.texts import storable
-from .messages import decode, encode
+from .encoding import decode, encode
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document
@@ -32,12 +32,14 @@ def part(name: str) -> ModuleType:
 def to_item(key: str, text: str, metadata: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return a document as arguments of ``MemoryStore.store``.
 
-    A text beyond a record's content, such as an empty text, is kept as the value.
+    A text beyond a record's content, such as an empty text, is kept as the value. Metadata that
+    cannot be restored raise ``ValidationError``.
     """
     content = storable(text, MAX_CONTENT)
-    kept = content if content.strip() else ""
-    item = {"key": key, "content": kept, "metadata": encode(dict(metadata or {}))}
-    return item if kept and kept == text else {**item, "value": text}
+    words = content if content.strip() else ""
+    kept = encode(dict(metadata or {}), "metadata", is_strict=True)
+    item = {"key": key, "content": words, "metadata": kept}
+    return item if words and words == text else {**item, "value": text}
 
 
 def to_items(

@@ -10,7 +10,7 @@ from bethink.adapting import check_namespace, make_async_write, suggesting
 from ..shared.opening import StoreOrPath, open_store
 from ..shared.subclassing import on_base
 from .documents import part
-from .messages import decode, encode
+from .encoding import decode, encode
 
 if TYPE_CHECKING:
     from langchain_core.stores import BaseStore
@@ -46,8 +46,14 @@ class BethinkKeyValueStore(_Base):
         return [values.get(name) for name in names]
 
     def mset(self, key_value_pairs: Sequence[tuple[str, Any]]) -> None:
-        """Set the values, all or none."""
-        items = [{"key": key, "value": {"value": encode(it)}} for key, it in key_value_pairs]
+        """Set the values, all or none.
+
+        A value that cannot be restored raises ``ValidationError``.
+        """
+        items = [
+            {"key": key, "value": {"value": encode(it, str(key), is_strict=True)}}
+            for key, it in key_value_pairs
+        ]
         self.store.store_many(items, namespace=self.namespace)
 
     def mdelete(self, keys: Sequence[str]) -> None:
