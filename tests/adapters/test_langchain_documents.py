@@ -6,9 +6,12 @@ import asyncio
 import subprocess
 import sys
 import threading
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta, timezone
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -380,6 +383,99 @@ def test_filters_are_on_metadata(documents: BethinkVectorStore) -> None:
     assert found(**{"$not": {"lang": "de"}}) == {"bat one"}
     with pytest.raises(ValidationError, match="must be a mapping"):
         documents.similarity_search("bat", filter=lambda document: True)  # type: ignore[arg-type]
+
+
+MORNING = datetime(2026, 5, 1, 6, tzinfo=UTC)
+ODD: dict[str, Any] = {
+    "when": MORNING,
+    "local": datetime(2026, 5, 1, 6),
+    "day": date(2026, 5, 1),
+    "length": timedelta(hours=1),
+    "id": UUID(int=3),
+    "tags": ("x", "y"),
+    "set": {"q", UUID(int=3)},
+    "price": Decimal("1.5"),
+    "deep": {"when": MORNING, "n": 1},
+    "n": 3,
+}
+SAME_MOMENT = MORNING.astimezone(timezone(timedelta(hours=2)))
+FINDING: list[dict[str, Any]] = [
+    {"when": MORNING},
+    {"when": SAME_MOMENT},
+    {"when": {"$gte": SAME_MOMENT, "$lte": SAME_MOMENT}},
+    {"when": {"$gt": MORNING - timedelta(microseconds=1)}},
+    {"when": {"$in": [MORNING, 7]}},
+    {"when": {"$ne": MORNING + timedelta(1)}},
+    {"when": {"$not": {"$gt": MORNING}}},
+    {"local": datetime(2026, 5, 1, 6)},
+    {"local": {"$lt": datetime(2026, 5, 1, 6, 0, 1)}},
+    {"day": date(2026, 5, 1)},
+    {"day": {"$gte": date(2026, 5, 1), "$lt": date(2026, 5, 2)}},
+    {"length": {"$gt": timedelta(minutes=59)}},
+    {"id": UUID(int=3)},
+    {"id": {"$in": [UUID(int=3), UUID(int=4)]}},
+    {"tags": ("x", "y")},
+    {"tags": {"$contains": "x"}},
+    {"tags": {"$contains_any": ["z", "y"]}},
+    {"set": {"$contains": UUID(int=3)}},
+    {"set": {UUID(int=3), "q"}},
+    {"price": Decimal("1.5")},
+    {"deep": {"when": MORNING, "n": 1}},
+    {"deep.when": {"$lte": SAME_MOMENT}},
+    {"$or": [{"day": date(2000, 1, 1)}, {"n": {"$gt": 2}}]},
+    {"$not": {"day": date(2000, 1, 1)}},
+    {"missing": None},
+]
+MISSING: list[dict[str, Any]] = [
+    {"when": MORNING.replace(tzinfo=None)},
+    {"when": {"$gt": MORNING}},
+    {"when": {"$ne": SAME_MOMENT}},
+    {"when": {"$nin": [SAME_MOMENT]}},
+    {"local": {"$gte": MORNING - timedelta(1)}},
+    {"day": {"$gt": date(2026, 5, 1)}},
+    {"day": {"$gt": datetime(2026, 1, 1)}},
+    {"id": UUID(int=4)},
+    {"id": {"$nin": [UUID(int=3)]}},
+    {"missing": {"$ne": UUID(int=4)}},
+    {"missing": {"$nin": [MORNING]}},
+    {"tags": {"$contains": "z"}},
+    {"tags": {"$not": {"$contains": "x"}}},
+    {"deep": {"$contains": 1}},
+    {"n": {"$gte": MORNING}},
+]
+
+
+@pytest.mark.parametrize("filter", FINDING, ids=repr)
+def test_filters_take_the_types_of_metadata(store: MemoryStore, filter: dict[str, Any]) -> None:
+    documents = BethinkVectorStore.from_texts(["a parrot"], None, [ODD], store=store)
+    assert texts(documents.similarity_search("parrot", filter=filter)) == ["a parrot"]
+
+
+@pytest.mark.parametrize("filter", MISSING, ids=repr)
+def test_filters_on_other_values_find_nothing(store: MemoryStore, filter: dict[str, Any]) -> None:
+    documents = BethinkVectorStore.from_texts(["a parrot"], None, [ODD], store=store)
+    assert documents.similarity_search("parrot", filter=filter) == []
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        ({"$gt": UUID(int=1)}, "needs a value with an order, not a uuid"),
+        ({"$lt": Decimal(1)}, "needs a value with an order, not a decimal"),
+        ({"$gte": ("x",)}, "needs a value with an order, not a tuple"),
+        ({"$gte": [1]}, "needs a number or a str"),
+        ({"$between": [1, 2]}, "unknown operator"),
+        ({"$in": "text"}, "needs a list"),
+        ({"$gt": 1, "b": 2}, "operators beside names|unknown operator"),
+        (Fraction(1, 2), "metadata.n holds a Fraction"),
+    ],
+    ids=repr,
+)
+def test_filters_without_a_meaning_are_refused(
+    documents: BethinkVectorStore, condition: Any, message: str
+) -> None:
+    with pytest.raises(ValidationError, match=message):
+        documents.similarity_search("bat", filter={"n": condition})
 
 
 def test_diverse_documents_do_not_repeat_one_another(documents: BethinkVectorStore) -> None:

@@ -110,22 +110,3 @@ def refuse(unknown: Iterable[str], *known: str) -> None:
     """Raise ``ArgumentError`` for the first argument that a search does not know."""
     for name in unknown:
         raise unknown_name("argument", name, ("query", "k", "filter", *known))
-
-
-def where_of(filter: object) -> dict[str, Any] | None:
-    """Return the *filter* on metadata, in bethink's filter language, as a filter on records."""
-    if filter is None:
-        return None
-    if not isinstance(filter, Mapping):
-        raise ValidationError(
-            f"a filter must be a mapping of metadata, not {type(filter).__name__}"
-        )
-    where: dict[str, Any] = {}
-    for name, condition in filter.items():
-        if name in ("$and", "$or"):
-            where[name] = [where_of(part) for part in condition]
-        elif name == "$not":
-            where[name] = where_of(condition)
-        else:
-            where[f"metadata.{name}"] = condition
-    return where

@@ -13,7 +13,8 @@ from bethink.adapting import Mode, vector
 
 from ..shared.nearness import Nearness, cosine
 from ..shared.texts import askable
-from .documents import Filter, part, where_of
+from .documents import Filter, part
+from .filtering import where_of
 
 Found = tuple[MemoryRecord, float]
 Numbers = Sequence[float]
