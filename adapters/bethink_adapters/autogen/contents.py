@@ -16,6 +16,7 @@ from bethink.adapting import MAX_CONTENT, MAX_LABEL, Turn
 
 from ..shared.texts import aware, storable
 from ..shared.turns import thread_name, turn
+from ..shared.values import written
 from .messages import texts
 
 if TYPE_CHECKING:
@@ -44,8 +45,8 @@ def to_item(content: MemoryContent) -> dict[str, Any]:
 
     Text is cut and freed of lone surrogates where a record asks for it; the value then holds the
     text unchanged. An image or bytes are a value in base64, with the metadata's "description" as
-    text. Any other object raises ``TypeError``; JSON that is no dict, and an image without a
-    description, raise ``ValidationError``.
+    text. Times become ISO texts, UUIDs texts. Any other object raises ``TypeError``; JSON that is
+    no dict, and an image without a description, raise ``ValidationError``.
     """
     if not hasattr(content, "mime_type"):
         raise TypeError(f"a MemoryContent is needed, not {type(content).__name__}")
@@ -55,14 +56,15 @@ def to_item(content: MemoryContent) -> dict[str, Any]:
         mime = _JSON
     elif mime == _JSON:
         raise ValidationError("JSON content must be a dict")
-    text, value = _text_and_value(content.content, metadata)
-    if mime != _TEXT or value is not None or "mime_type" in metadata:
-        metadata["mime_type"] = mime
     fields = {
         name: metadata.pop(name)
         for name, kind in _RECORD_FIELDS.items()
         if _has(metadata, name, kind)
     }
+    metadata = written("metadata", metadata)
+    text, value = _text_and_value(content.content, metadata)
+    if mime != _TEXT or value is not None or "mime_type" in metadata:
+        metadata["mime_type"] = mime
     for name, found in fields.items():
         if isinstance(found, str):
             fields[name] = storable(found, MAX_LABEL)
@@ -78,6 +80,7 @@ def _text_and_value(data: ContentType, metadata: Mapping[str, Any]) -> tuple[str
         text = storable(data, MAX_CONTENT)
         return text, None if text == data else {"text": data}
     if isinstance(data, dict):
+        data = written("content", data)
         return storable(json.dumps(data, ensure_ascii=False), MAX_CONTENT), data
     about = metadata.get("description", "")
     if not isinstance(about, str) or not about.strip():

@@ -17,7 +17,10 @@ from typing import Any, Final
 from bethink import ValidationError
 from bethink.adapting import storable
 
+from ..shared.values import written
+
 _BEYOND: Final = 10**400  # greater than any float
+_EQUALS: Final = ("$eq", "$ne")
 _NOTHING: Final = {"$in": list[Any]()}
 
 
@@ -31,6 +34,10 @@ def to_where(filter: Mapping[str, Any] | None) -> dict[str, Any] | None:
         return {"$and": [_clause(name, condition) for name, condition in filter.items()]}
     except RecursionError:
         raise ValidationError("filter is nested too deeply") from None
+
+
+def _text_of(operand: Any) -> Any:
+    return operand if isinstance(operand, float) else written("filter", operand)
 
 
 def _clause(name: object, condition: Any) -> dict[str, Any]:
@@ -67,7 +74,11 @@ def _checked(name: object) -> str:
 
 
 def _compared(operator: str, operand: Any) -> dict[str, Any]:
-    """Return the condition, without the numbers that JSON lacks."""
+    """Return the condition, without the numbers that JSON lacks; times and UUIDs equal texts."""
+    if operator in _EQUALS:
+        operand = _text_of(operand)
+    elif operator in ("$in", "$nin") and isinstance(operand, list | tuple | set | frozenset):
+        operand = list(map(_text_of, operand))
     if not isinstance(operand, float) or math.isfinite(operand):
         return {operator: operand}
     if math.isnan(operand):

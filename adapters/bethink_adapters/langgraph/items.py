@@ -14,8 +14,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from bethink import MemoryRecord, ValidationError
-from bethink.adapting import MAX_CONTENT, number, plain
+from bethink.adapting import MAX_CONTENT, number
 
+from ..shared.values import written
 from .places import Places, from_key, to_key
 
 if TYPE_CHECKING:
@@ -33,10 +34,13 @@ def kinds() -> Any:
 
 
 def value_of(op: PutOp) -> dict[str, Any]:
-    """Return a copy of the value in *op*; a value beyond JSON raises ``ValidationError``."""
+    """Return a copy of the value in *op*, with ISO texts for times and texts for UUIDs.
+
+    Any other value beyond JSON raises ``ValidationError``.
+    """
     if not isinstance(op.value, Mapping):
         raise ValidationError(f"value must be a mapping, not {type(op.value).__name__}")
-    copied: dict[str, Any] = plain("value", op.value)
+    copied: dict[str, Any] = written("value", op.value)
     return copied
 
 
