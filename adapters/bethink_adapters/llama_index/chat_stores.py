@@ -54,7 +54,7 @@ class BethinkDBChatStore(_DBChatStore):
     byte of the messages stays. A message goes to a single taker. The *store* stays open.
     """
 
-    model_config: ClassVar[Any] = {"arbitrary_types_allowed": True}
+    model_config: ClassVar[Any] = {"arbitrary_types_allowed": True, "extra": "forbid"}
 
     store: Any  # a ``MemoryStore``, or a path to open
     namespace: str = "messages"
@@ -149,7 +149,7 @@ class BethinkChatStore(_ChatStore):
     single taker.
     """
 
-    model_config: ClassVar[Any] = {"arbitrary_types_allowed": True}
+    model_config: ClassVar[Any] = {"arbitrary_types_allowed": True, "extra": "forbid"}
 
     store: Any  # a ``MemoryStore``, or a path to open
     namespace: str = "messages"
