@@ -39,7 +39,7 @@ from bethink.adapting import (
 from .shared.extras import require
 from .shared.opening import StoreOrPath, open_store
 from .shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K, Recalling
-from .shared.turns import thread_name, turn
+from .shared.turns import id_text, thread_name, turn
 
 _logger: Final = logging.getLogger(__name__)
 
@@ -107,29 +107,29 @@ class MemoryLearning:
         )
         self._is_told = False
 
-    def namespace_of(self, user_id: str | None) -> str | None:
+    def namespace_of(self, user_id: str | int | None) -> str | None:
         """Return the namespace of a user, None without memories; no two users share a namespace."""
         if not self.per_user:
             return self.namespace
         if user_id is None:
             self._tell()
             return None
-        return f"{self.namespace}/{segment(user_id)}"
+        return f"{self.namespace}/{segment(id_text('user_id', user_id))}"
 
     def recall(
         self,
         /,
         *,
         message: str | None = None,
-        user_id: str | None = None,
-        session_id: str | None = None,
+        user_id: str | int | None = None,
+        session_id: str | int | None = None,
         **kwargs: Any,
     ) -> Packed | None:
         """Return the memories of a user that *message* recalls, None without any."""
         place = self.namespace_of(user_id)
         if place is None or not message:
             return None
-        own = {"thread": thread_name(session_id or "")}
+        own = {"thread": _thread(session_id) or thread_name("")}
         where = None if self.include_own else {"$not": own}
         packed = self._recalling.block(message, {message.strip()}, namespace=place, where=where)
         return packed if packed.text else None
@@ -139,8 +139,8 @@ class MemoryLearning:
         /,
         messages: Sequence[Any],
         *,
-        user_id: str | None = None,
-        session_id: str | None = None,
+        user_id: str | int | None = None,
+        session_id: str | int | None = None,
         **kwargs: Any,
     ) -> None:
         """Remember the words of *messages* that are not known yet; forgotten turns stay away."""
@@ -159,10 +159,10 @@ class MemoryLearning:
             for message in messages
             if (role := _field(message, "role")) in _SPEAKERS and _is_kept(message)
         ]
-        thread = thread_name(session_id)
+        thread = _thread(session_id)
         self.was_updated = bool(add_turns(self.store, turns, namespace=place, thread=thread))
 
-    def erase_user(self, user_id: str) -> int:
+    def erase_user(self, user_id: str | int) -> int:
         """Erase all memories of a user, without a byte left; return the number of memories."""
         place = self.namespace_of(user_id)
         return 0 if place is None else self.store.erase(namespace=place)
@@ -175,7 +175,9 @@ class MemoryLearning:
         """Return the model's instructions for the tools, "" without tools."""
         return _INSTRUCTIONS if self.tools else ""
 
-    def get_tools(self, *, user_id: str | None = None, **kwargs: Any) -> list[Callable[[str], str]]:
+    def get_tools(
+        self, *, user_id: str | int | None = None, **kwargs: Any
+    ) -> list[Callable[[str], str]]:
         """Return the tools of a user's run, which reach the memories of the user alone."""
         place = self.namespace_of(user_id) if self.tools else None
         if place is None:
@@ -206,6 +208,10 @@ class MemoryLearning:
         if not self._is_told:
             self._is_told = True
             _logger.warning("a run without a user_id neither recalls nor remembers anything")
+
+
+def _thread(session_id: str | int | None) -> str | None:
+    return None if session_id is None else thread_name(id_text("session_id", session_id))
 
 
 def _awaited(tool: Callable[[str], str]) -> Callable[[str], Coroutine[Any, Any, str]]:

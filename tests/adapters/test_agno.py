@@ -418,3 +418,26 @@ def test_the_example_remembers_across_sessions(tmp_path: Path) -> None:
         [sys.executable, str(EXAMPLE)], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert "user: I always take my coffee with oat milk." in done.stdout
+
+
+@pytest.mark.parametrize("id", [7, 0, 1 << 70])
+def test_a_whole_number_is_an_id_by_its_digits(store: MemoryStore, id: int) -> None:
+    memory = MemoryLearning(store, include_own=False)
+    said = [{"role": "user", "content": "My parrot is green."}]
+    memory.process(said, user_id=id, session_id=id)
+    assert memory.recall(message="parrot", user_id=str(id), session_id="other")
+    assert memory.recall(message="parrot", user_id=id, session_id="other")
+    assert memory.recall(message="parrot", user_id=id, session_id=str(id)) is None
+    assert memory.recall(message="parrot", user_id=id, session_id=id) is None
+    assert memory.erase_user(id) == 1
+
+
+@pytest.mark.parametrize("id", [True, 1.5, b"s", ("s",)])
+@pytest.mark.parametrize("name", ["user_id", "session_id"])
+def test_any_other_id_is_refused_by_name(store: MemoryStore, name: str, id: Any) -> None:
+    memory, ids = MemoryLearning(store), {"user_id": "ann", "session_id": "s", name: id}
+    message = f"{name} must be a str or an int, not {type(id).__name__}"
+    with pytest.raises(ValidationError, match=message):
+        memory.recall(message="parrot", **ids)
+    with pytest.raises(ValidationError, match=message):
+        memory.process([{"role": "user", "content": "Hello."}], **ids)

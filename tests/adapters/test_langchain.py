@@ -332,6 +332,27 @@ def test_remove_all_keeps_what_follows(store: MemoryStore) -> None:
     assert spoken(history) == [("HumanMessage", "new")]
 
 
+@pytest.mark.parametrize("id", [7, 0, -3, 1 << 70])
+def test_a_whole_number_is_an_id_by_its_digits(store: MemoryStore, id: int) -> None:
+    ChatMessageHistory(store, id).add_user_message("one")
+    assert ChatMessageHistory(store, str(id)).messages == ChatMessageHistory(store, id).messages
+    made = message_history_factory(store, ("user", "session"))
+    made(id, session=id).add_user_message("two")
+    assert [each.content for each in made(str(id), str(id)).messages] == ["two"]
+    assert ChatMessageHistory(store, id).session_id == str(id)
+
+
+@pytest.mark.parametrize("id", [None, True, 1.5, b"s", ("s",)])
+def test_any_other_id_is_refused_by_name(store: MemoryStore, id: Any) -> None:
+    kind = type(id).__name__
+    with pytest.raises(ValidationError, match=f"session_id must be a str or an int, not {kind}"):
+        ChatMessageHistory(store, id)
+    made = message_history_factory(store, ("user", "session"))
+    for name in ("user", "session"):
+        with pytest.raises(ValidationError, match=f"^{name} must be a str or an int, not {kind}"):
+            made(**{"user": "ann", "session": "s", name: id})
+
+
 def test_what_cannot_be_added_removes_nothing(store: MemoryStore) -> None:
     history = ChatMessageHistory(store, "s1")
     history.add_user_message("old")

@@ -14,6 +14,7 @@ from bethink.adapting import explaining, finish_in_thread, integer, suggesting
 
 from ..shared.extras import require
 from ..shared.opening import StoreOrPath, open_store
+from ..shared.turns import id_text
 from .messages import as_message, langchain, role_of, to_item, to_message
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class ChatMessageHistory(_Base):
     def __init__(
         self,
         store: StoreOrPath,
-        session_id: str,
+        session_id: str | int,
         *,
         namespace: str = "messages",
         last: int | None = None,
@@ -50,8 +51,8 @@ class ChatMessageHistory(_Base):
     ) -> None:
         self.erase = erase
         self._require()
-        self.log = MessageLog(open_store(store), session_id, namespace=namespace)
-        self.session_id = session_id
+        self.session_id = id_text("session_id", session_id)
+        self.log = MessageLog(open_store(store), self.session_id, namespace=namespace)
         self.last = None if last is None else integer("last", last, 0)
         self._as_run_began: list[BaseMessage] | None = None
 
@@ -182,8 +183,8 @@ def message_history_factory(
 ) -> Callable[..., ChatMessageHistory]:
     """Return the ``get_session_history`` for ``RunnableWithMessageHistory``.
 
-    The parameters are *keys*, as listed in ``history_factory_config``. The last key names the
-    session, the keys before name owners: sessions of two owners are kept apart.
+    The parameters, texts or whole numbers, are *keys*, as listed in ``history_factory_config``. The
+    last key names the session, the keys before name owners: sessions of two owners are kept apart.
     """
     if not keys or isinstance(keys, str):
         raise ValidationError(f"keys must be a list of at least one key, not {keys!r}")
@@ -192,8 +193,9 @@ def message_history_factory(
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     signature = inspect.Signature([inspect.Parameter(key, kind, annotation=str) for key in keys])
 
-    def get_session_history(*args: str, **kwargs: str) -> ChatMessageHistory:
-        *owners, session_id = signature.bind(*args, **kwargs).arguments.values()
+    def get_session_history(*args: str | int, **kwargs: str | int) -> ChatMessageHistory:
+        given = signature.bind(*args, **kwargs).arguments
+        *owners, session_id = (id_text(key, each) for key, each in given.items())
         path = "/".join([namespace, *map(segment, owners)])
         return ChatMessageHistory(opened, session_id, namespace=path, last=last, erase=erase)
 

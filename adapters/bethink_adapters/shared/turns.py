@@ -6,6 +6,7 @@ from hashlib import sha256
 from typing import Any
 from urllib.parse import quote
 
+from bethink import ValidationError
 from bethink.adapting import MAX_CONTENT, MAX_LABEL, Turn
 
 from .texts import storable
@@ -26,6 +27,18 @@ def turn(
     """Return a ``Turn`` with *text* and *author* cut to the limits, and *fields* of the record."""
     speaker = storable(author, MAX_LABEL)
     return Turn(storable(text, MAX_CONTENT), speaker, id, is_answer, is_old, fields, is_new)
+
+
+def id_text(name: str, value: object) -> str:
+    """Return the id *value* as text: a text, or a whole number.
+
+    Anything else raises ``ValidationError`` with the *name* of the parameter.
+    """
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    if not isinstance(value, str):
+        raise ValidationError(f"{name} must be a str or an int, not {type(value).__name__}")
+    return value
 
 
 def thread_name(conversation: str | None) -> str | None:
