@@ -375,6 +375,45 @@ def test_a_store_that_was_opened_is_closed(tmp_path: Path) -> None:
         saver.store.count()
 
 
+def test_a_saver_closes_what_it_opened_at_the_end_of_a_block(tmp_path: Path) -> None:
+    async def talk() -> list[str]:
+        async with BethinkSaver(tmp_path / "agent.db") as saver:
+            saver.setup()
+            return said(await graph_of(saver, reply=reply).ainvoke({"messages": ["Hi."]}, of("t")))
+
+    with BethinkSaver(tmp_path / "agent.db") as saver:
+        saver.setup()
+        assert chat(graph_of(saver, reply=reply), "t", "Hello.") == ["Hello.", "1 so far"]
+    assert saver.store.closed
+    assert asyncio.run(talk())[-1] == "3 so far"
+
+
+def test_a_given_store_stays_open_after_a_block(store: MemoryStore) -> None:
+    async def leave() -> None:
+        async with BethinkSaver(store):
+            pass
+
+    with BethinkSaver(store) as saver:
+        assert saver.store is store
+    asyncio.run(leave())
+    assert not store.closed
+
+
+def test_a_saver_alone_keeps_threads_in_memory() -> None:
+    with BethinkSaver() as saver, BethinkSaver() as other:
+        assert repr(saver) == "BethinkSaver(':memory:')"
+        chat(graph_of(saver, reply=reply), "t", "Hello.")
+        assert len(held(saver, "t")) > 1
+        assert held(other, "t") == []
+
+
+def test_a_saver_shows_the_place(tmp_path: Path) -> None:
+    with BethinkSaver(tmp_path / "agent.db") as saver, MemoryStore(tmp_path / "b.db") as store:
+        assert repr(saver) == f"BethinkSaver({saver.store.location!r})"
+        assert "agent.db" in repr(saver)
+        assert "b.db" in repr(BethinkSaver(store))
+
+
 def test_a_closed_store_is_loud(store: MemoryStore) -> None:
     graph = graph_of(BethinkSaver(store), reply=reply)
     store.close()

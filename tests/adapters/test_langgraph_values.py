@@ -63,3 +63,18 @@ def test_a_value_beyond_json_is_refused_by_name(
     with pytest.raises(ValidationError, match=message):
         memory.put(NS, "a", value)
     assert memory.get(NS, "a") is None
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"ttl": 5}, "ttl must be a mapping such as .* not int"),
+        ({"ttl": "5"}, "ttl must be a mapping such as .* not str"),
+        ({"index": "text"}, "index must be a mapping, not str"),
+        ({"index": {"fields": "text", "embed": len}}, "a list of paths, not 'text'"),
+        ({"index": {"fields": ["text", 5], "embed": len}}, "a list of paths, not .*5"),
+    ],
+)
+def test_a_wrong_setting_is_refused_at_once(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        BethinkStore(**settings)

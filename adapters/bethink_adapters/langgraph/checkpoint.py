@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from bethink import (
     MemoryRecord,
-    MemoryStore,
     Subtree,
     ValidationError,
     segment,
@@ -23,7 +22,7 @@ from bethink import (
 from bethink.adapting import check_namespace, make_async, make_async_write, suggesting
 
 from ..shared.extras import needs
-from ..shared.opening import StoreOrPath, open_store
+from ..shared.opening import StoreOrPath
 from ..shared.subclassing import on_base
 from . import threads
 from .arrivals import Arrivals, Written
@@ -44,6 +43,7 @@ from .checkpoints import (
     value_key,
     writes_after,
 )
+from .opened import Opened
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -61,10 +61,11 @@ else:
 
 
 @suggesting
-class BethinkSaver(_Base):
+class BethinkSaver(Opened, _Base):
     """Keep the checkpoints of LangGraph threads in a bethink store, below *namespace*.
 
-    *store* is a `MemoryStore`, to be closed by the caller, or the path of a file to open.
+    *store* is a `MemoryStore`, to be closed by the caller, or the path of a file to open until
+    `close`; a `with` block closes, too.
     *serde* turns objects into bytes, as for every checkpointer: an `EncryptedSerializer` encrypts.
     A put is one transaction. No recall finds checkpoints.
 
@@ -82,21 +83,15 @@ class BethinkSaver(_Base):
 
     def __init__(
         self,
-        store: StoreOrPath,
+        store: StoreOrPath = ":memory:",
         *,
         namespace: str = "checkpoints",
         serde: Any = None,
     ) -> None:
         super().__init__(serde=serde)
         self.namespace = check_namespace(namespace)
-        self._owns_store = not isinstance(store, MemoryStore)
-        self.store = open_store(store, shared=False)
+        self._open(store)
         self._arrivals = Arrivals(self.store)
-
-    def close(self) -> None:
-        """Close the store if the saver opened the store."""
-        if self._owns_store:
-            self.store.close()
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return the checkpoint named by *config*, or the latest of the thread."""

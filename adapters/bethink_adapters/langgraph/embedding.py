@@ -53,7 +53,12 @@ class Index:
             return
         from langgraph.store.base import ensure_embeddings
 
-        self.fields = tuple(config.get("fields") or FULL_RECORD)
+        if not isinstance(config, Mapping):
+            raise ValidationError(f"index must be a mapping, not {type(config).__name__}")
+        fields = config.get("fields") or FULL_RECORD
+        if isinstance(fields, str) or not all(isinstance(path, str) for path in fields):
+            raise ValidationError(f"index fields must be a list of paths, not {fields!r}")
+        self.fields = tuple(fields)
         self.embeddings = ensure_embeddings(config.get("embed"))
         if config.get("dims") is not None:
             self.dims = integer("dims", config["dims"], 1)

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from bethink import MemoryStore, WhyNot
+from bethink import ValidationError, WhyNot
 from bethink.adapting import finish_in_thread, number, one_of, suggesting
 
 from ..shared.extras import needs
-from ..shared.opening import StoreOrPath, open_store
+from ..shared.opening import StoreOrPath
 from ..shared.subclassing import on_base
 from .batches import Batches
 from .embedding import Index
 from .items import MINUTE
+from .opened import Opened
 from .places import Places
 from .searching import Mode
 from .sweeping import Sweeper
@@ -30,7 +31,7 @@ _MODES: Final = ("semantic", "hybrid", "keyword")
 
 
 @suggesting
-class BethinkStore(_Base):
+class BethinkStore(Opened, _Base):
     """A LangGraph store: ``graph.compile(store=BethinkStore("agent.db"))``.
 
     *store* is an open ``MemoryStore``, or a location to open until ``close``. The items live
@@ -62,13 +63,17 @@ class BethinkStore(_Base):
         namespace: str = "langgraph",
         erase: bool = False,
     ) -> None:
+        if not isinstance(ttl, Mapping | None):
+            kind = type(ttl).__name__
+            raise ValidationError(
+                f"ttl must be a mapping such as {{'default_ttl': 60}}, not {kind}"
+            )
         places, indexed = Places(namespace), Index(index)
         places.below(())
         default: Mode = "hybrid" if indexed.embeddings is None else "semantic"
         ranked = one_of("mode", mode or default, _MODES)
         least = None if min_score is None else number("min_score", min_score, -1e9, 1e9)
-        self._owns = not isinstance(store, MemoryStore)
-        self.store = open_store(store, shared=False)
+        self._open(store)
         self._sweeper = Sweeper(self.sweep_ttl)
         self._batches = Batches(self.store, places, indexed, ranked, least, erase)
         try:
@@ -79,9 +84,6 @@ class BethinkStore(_Base):
         self.index_config = index
         self.embeddings = indexed.embeddings
         self.ttl_config = ttl
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.store.location!r})"
 
     # -- LangGraph's basic method: get, put, search and more are derived
 
@@ -122,9 +124,6 @@ class BethinkStore(_Base):
 
     # -- more than LangGraph asks for
 
-    def setup(self) -> None:
-        """Do nothing: the file is ready. LangGraph's own stores need the call."""
-
     def why(self, namespace: Sequence[str], key: str, query: str, *, limit: int = 10) -> WhyNot:
         """Return place, score and signals of the item in a search of the item's namespace."""
         from langgraph.store.base import SearchOp
@@ -141,17 +140,4 @@ class BethinkStore(_Base):
     def close(self) -> None:
         """Stop the sweeper; close the store if opened by the path."""
         self._sweeper.stop(None)
-        if self._owns:
-            self.store.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *error: object) -> None:
-        await finish_in_thread(self.close)
+        super().close()
