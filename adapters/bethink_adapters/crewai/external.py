@@ -16,6 +16,7 @@ from ..shared.opening import StoreOrPath
 from ..shared.texts import askable, storable
 from .errors import crew_verb
 from .store_handle import StoreHandle
+from .translate import text_of
 
 
 @suggesting
@@ -51,7 +52,14 @@ class CrewExternalStorage:
             kept = {name: item for name, item in (metadata or {}).items() if name != "messages"}
             plain = json.loads(json.dumps(kept, default=str), parse_constant=str)
             text = storable(content, MAX_CONTENT)
-            store.store(text, namespace=self._namespace, key=key, metadata=plain)
+            whole = {"content": storable(content, len(content))}
+            store.store(
+                text,
+                value=whole if len(content) > MAX_CONTENT else None,
+                namespace=self._namespace,
+                key=key,
+                metadata=plain,
+            )
 
     @crew_verb
     def search(
@@ -87,6 +95,6 @@ class CrewExternalStorage:
 
 def _as_dict(hit: RecallResult) -> dict[str, Any]:
     """Return a hit as a dict, with the text under each name in the releases of crewAI."""
-    text = hit.memory.content
+    text = text_of(hit.memory)
     names = dict.fromkeys(("content", "context", "memory"), text)
     return {**names, "id": hit.memory.id, "metadata": hit.memory.metadata, "score": hit.score}

@@ -21,7 +21,7 @@ from .scopes import View, children, normalise
 from .scoring import scored
 from .search import Search, asks_for_any, build_conditions, find_removed, has_any
 from .store_handle import StoreHandle
-from .translate import VECTOR, by_id, is_private, naive, seconds, to_crew, to_fields
+from .translate import VECTOR, by_id, is_private, naive, seconds, text_of, to_crew, to_fields
 
 if TYPE_CHECKING:
     from crewai.memory.types import MemoryRecord as CrewRecord
@@ -152,7 +152,7 @@ class CrewStorage:
         vector = self._store().vectors([stored.id], VECTOR).get(stored.id)
         if vector is not None and record.embedding:
             check_dimension(record.embedding, len(vector))
-        elif vector is not None and record.content != stored.content:
+        elif vector is not None and record.content != text_of(stored):
             # The stored vector belongs to the old text; no query is near to a zero vector.
             fields["vectors"] = {VECTOR: vector * 0}
         self._store().update(record.id, **fields)

@@ -52,15 +52,19 @@ def to_fields(record: CrewRecord, namespace: str) -> dict[str, Any]:
     """Return the arguments of ``MemoryStore.store`` for *record*, without id and embedding.
 
     Author and thread are copied from the metadata ("author", "thread"). A source too long for a
-    label is kept whole in the value. An infinite number in the metadata, or a NaN, becomes a text
-    ("Infinity", "NaN"); any other value outside JSON raises ``TypeError``, as in crewAI's storage.
+    label, and a text too long for the content, are kept whole in the value. An infinite number in
+    the metadata, or a NaN, becomes a text ("Infinity", "NaN"); any other value outside JSON raises
+    ``TypeError``, as in crewAI's storage.
     """
     author, thread = (record.metadata.get(name) for name in ("author", "thread"))
     source = record.source and storable(record.source, MAX_LABEL)
     whole = {} if source == record.source else {"source": record.source}
+    content = storable(record.content, MAX_CONTENT)
+    if len(record.content) > MAX_CONTENT:
+        whole["content"] = storable(record.content, len(record.content))
     value = {"private": record.private, "last_accessed": seconds(record.last_accessed)}
     return {
-        "content": storable(record.content, MAX_CONTENT),
+        "content": content,
         "namespace": namespace,
         "tags": [storable(each, MAX_LABEL) for each in record.categories if each.strip()],
         "author": _label(author),
@@ -89,6 +93,12 @@ def last_accessed(record: MemoryRecord) -> float:
     return max(given, record.last_accessed_at or given)
 
 
+def text_of(record: MemoryRecord) -> str:
+    """Return the whole text of *record*."""
+    whole = record.value.get("content") if isinstance(record.value, Mapping) else None
+    return whole if isinstance(whole, str) else record.content
+
+
 def _source(record: MemoryRecord) -> str | None:
     whole = record.value.get("source") if isinstance(record.value, Mapping) else None
     return whole if isinstance(whole, str) else record.source
@@ -100,7 +110,7 @@ def to_crew(record: MemoryRecord, scope: str, embedding: np.ndarray | None) -> C
 
     return CrewRecord.model_construct(
         id=record.id,
-        content=record.content,
+        content=text_of(record),
         scope=scope,
         categories=list(record.tags),
         metadata=record.metadata,
