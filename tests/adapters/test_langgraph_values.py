@@ -12,6 +12,8 @@ import pytest
 
 pytest.importorskip("langgraph.store.base")
 
+from langgraph.store.memory import InMemoryStore
+
 from bethink import ValidationError
 from bethink_adapters.langgraph import BethinkStore
 
@@ -78,3 +80,42 @@ def test_a_value_beyond_json_is_refused_by_name(
 def test_a_wrong_setting_is_refused_at_once(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ValidationError, match=message):
         BethinkStore(**settings)
+
+
+@pytest.mark.parametrize(
+    "filter",
+    [
+        {"a": {"b": 6}},
+        {"a": {"b": {"$eq": 6}}},
+        {"a": {"b": {"c": 6}}},
+        {"a": {"b": 6, "d": 1}},
+    ],
+    ids=repr,
+)
+def test_a_nested_filter_is_no_dotted_name(memory: BethinkStore, filter: dict[str, Any]) -> None:
+    reference = InMemoryStore()
+    values: list[dict[str, Any]] = [
+        {"a.b": 6},
+        {"a.b.c": 6},
+        {"a.b": {"c": 6}},
+        {"a": {"b": 6}},
+        {"a": {"b": 6, "d": 1}},
+        {"a": {"b": {"c": 6}}},
+        {"a": {}},
+        {"a.b": 6, "a.d": 1},
+    ]
+    for number, value in enumerate(values):
+        for store in (memory, reference):
+            store.put(NS, str(number), value, index=False)
+    wanted = {item.key for item in reference.search(NS, filter=filter)}
+    assert set(keys(memory.search(NS, filter=filter))) == wanted
+
+
+@pytest.mark.parametrize("condition", [{"$gt": 5}, {"$ne": 5}, {"$in": [6]}, {"$exists": True}])
+def test_a_nested_condition_is_on_no_dotted_name(
+    memory: BethinkStore, condition: dict[str, Any]
+) -> None:
+    memory.put(NS, "dotted", {"a.b": 6})
+    memory.put(NS, "nested", {"a": {"b": 6}})
+    assert keys(memory.search(NS, filter={"a": {"b": condition}})) == ["nested"]
+    assert sorted(keys(memory.search(NS, filter={"a.b": condition}))) == ["dotted", "nested"]

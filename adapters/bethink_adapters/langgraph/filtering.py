@@ -4,8 +4,9 @@ LangGraph has ``{"field": value}``, ``{"field": {"$gt": value}}``, with ``$eq``,
 ``$gte``, ``$lt`` and ``$lte``. bethink adds ``$in``, ``$nin``, ``$contains``,
 ``$contains_any``, ``$exists``, ``$not``, ``$and`` and ``$or``. A dotted field is the field
 with the whole name, else the nested field. A mapping without operators holds conditions on the
-fields inside; ``$eq`` compares the mapping as a whole. Comparisons are typed. A comparison with a
-missing field is false, but ``None`` finds missing fields, too.
+fields inside; ``$eq`` compares the mapping as a whole. Only an item with a field of both names,
+``a`` and ``a.b``, is judged by the latter in ``{"a": {"b": 6}}``. Comparisons are typed. A
+comparison with a missing field is false, but ``None`` finds missing fields, too.
 """
 
 from __future__ import annotations
@@ -60,7 +61,8 @@ def _on_field(name: str, condition: Any) -> dict[str, Any]:
         parts = [{f"value.{name}": _compared(key, condition[key])} for key in operators]
     else:
         inner = ((f"{name}.{_checked(key)}", each) for key, each in condition.items())
-        parts = [_on_field(path, each) for path, each in inner]
+        parts = [{f"value.{name}": {"$exists": True}}]  # or a dotted name would do
+        parts += [_on_field(path, each) for path, each in inner]
     return {"$and": parts}
 
 
