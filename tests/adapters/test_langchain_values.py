@@ -60,6 +60,10 @@ class Level(enum.IntEnum):
     HIGH = 3
 
 
+class Kind(enum.StrEnum):
+    BIRD = "bird"
+
+
 class Plain:
     pass
 
@@ -86,7 +90,6 @@ KEPT: dict[str, Any] = {
 }
 REFUSED: dict[str, Any] = {
     "Colour": Colour.RED,
-    "Level": Level.HIGH,
     "Plain": Plain(),
     "Fraction": Fraction(1, 2),
     "complex": 1j,
@@ -125,6 +128,17 @@ def test_an_object_of_a_local_class_is_refused(store: MemoryStore) -> None:
 
     with pytest.raises(ValidationError, match="Local, which cannot be restored"):
         BethinkKeyValueStore(store).mset([("a", Local(1))])
+
+
+def test_members_that_equal_a_plain_value_come_back_as_the_value(store: MemoryStore) -> None:
+    documents = BethinkVectorStore(store)
+    documents.add_texts(["a parrot"], [{"level": Level.HIGH, "kind": Kind.BIRD}], ids=["1"])
+    (found,) = documents.get_by_ids(["1"])
+    assert (
+        found.metadata == {"level": Level.HIGH, "kind": Kind.BIRD} == {"level": 3, "kind": "bird"}
+    )
+    for kind in (Kind.BIRD, "bird"):
+        assert documents.similarity_search("parrot", filter={"kind": kind}) == [found]
 
 
 def test_subclasses_of_collections_come_back_as_the_collections(store: MemoryStore) -> None:

@@ -61,7 +61,7 @@ def encode(value: Any, name: str, *, is_strict: bool = False) -> Any:
         return encode(item, f"{name}[{place!r}]" if name else str(place), is_strict=is_strict)
 
     if isinstance(value, Enum):
-        if is_strict:
+        if is_strict and not isinstance(value, str | int):  # which equal the plain value
             raise _unrestorable(value, name)
         return encode(value.value, name)
     if isinstance(value, np.integer | np.bool_):
