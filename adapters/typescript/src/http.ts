@@ -4,7 +4,7 @@ import createClient, { type Client } from "openapi-fetch";
 
 import { errorOf } from "./errors.ts";
 import { type Named, named } from "./names.ts";
-import { retrying } from "./retrying.ts";
+import { Signalled, retrying } from "./retrying.ts";
 import type { components, paths } from "./schema.d.ts";
 import type { Memory, Upload, Versioned } from "./types.ts";
 
@@ -34,6 +34,7 @@ export function connect({ url, token, fetch = globalThis.fetch, retries = 3 }: B
     baseUrl: url.toString(),
     headers: { Authorization: `Bearer ${token}` },
     fetch: retrying(fetch, retries),
+    Request: Signalled,
     querySerializer: (query) => {
       const given = Object.entries(query).filter(([, each]) => each != null);
       const text = given.map(([name, each]) => [name, typeof each === "object" ? JSON.stringify(each) : `${each}`]);

@@ -6,6 +6,16 @@ const READS = /\/v1\/(get|recall|pack|similar|verify)$|\/why$/; // POST, but not
 const FIRST_PAUSE = 0.25; // seconds
 const LONGEST_PAUSE = 10;
 
+/** A request that keeps the caller's signal: the copy of a signal in a request may be collected. */
+export class Signalled extends Request {
+  readonly given: AbortSignal | null;
+
+  constructor(input: RequestInfo | URL, init?: RequestInit) {
+    super(input, init);
+    this.given = init?.signal ?? null;
+  }
+}
+
 /** Return *fetch* with at most *retries* repetitions; a write keeps one Idempotency-Key. */
 export function retrying(fetch: typeof globalThis.fetch, retries: number) {
   return async (request: Request): Promise<Response> => {
@@ -13,15 +23,16 @@ export function retrying(fetch: typeof globalThis.fetch, retries: number) {
     if (!isRead && !request.headers.has("Idempotency-Key")) {
       request.headers.set("Idempotency-Key", crypto.randomUUID());
     }
+    const signal = request instanceof Signalled && request.given ? request.given : request.signal;
     for (let left = retries; ; left--) {
-      const found = await answer(fetch, left > 0 ? request.clone() : request);
+      const found = await answer(fetch, left > 0 ? request.clone() : request, signal);
       const asked = found instanceof Response ? (retryAfter(found) ?? 0) : 0;
       if (left <= 0 || !mayRepeat(found) || asked > LONGEST_PAUSE) {
         if (found instanceof Response) return found;
         throw found;
       }
       if (found instanceof Response) await found.body?.cancel();
-      await sleep(Math.max(asked, pause(retries - left)), request.signal);
+      await sleep(Math.max(asked, pause(retries - left)), signal);
     }
   };
 }
@@ -48,11 +59,15 @@ export function sleep(seconds: number, signal?: AbortSignal | null): Promise<voi
 }
 
 /** Return the response, or the error of the network; an abort is thrown. */
-async function answer(fetch: typeof globalThis.fetch, request: Request): Promise<Response | ServerError> {
+async function answer(
+  fetch: typeof globalThis.fetch,
+  request: Request,
+  signal: AbortSignal,
+): Promise<Response | ServerError> {
   try {
-    return await fetch(request);
+    return await fetch(request, { signal });
   } catch (cause) {
-    if (request.signal.aborted) throw request.signal.reason;
+    if (signal.aborted) throw signal.reason;
     return networkError(cause);
   }
 }
