@@ -25,12 +25,13 @@ from .routing import router, told
 routes = router("bulk")
 _SECRET: Final = secrets.token_bytes(32)
 _FORGETTABLE: Final = ("live", "superseded", "archived", "expired")
+"""The states of memories that ids name; a filter alone takes live memories, as in Python."""
 
 
 @routes.post("/forget", responses=told(results.Affected))
 def forget(caller: Client, body: ManyBody) -> Response:
-    """Forget all memories that pass; ``restore`` brings memories back."""
-    return _change(caller, body, "forget", _FORGETTABLE)
+    """Forget all live memories that pass, or those of ids; ``restore`` brings memories back."""
+    return _change(caller, body, "forget", ("live",) if body.ids is None else _FORGETTABLE)
 
 
 @routes.post("/restore", responses=told(results.Affected))

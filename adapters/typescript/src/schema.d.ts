@@ -459,7 +459,7 @@ export interface paths {
         put?: never;
         /**
          * Forget
-         * @description Forget all memories that pass; ``restore`` brings memories back.
+         * @description Forget all live memories that pass, or those of ids; ``restore`` brings memories back.
          */
         post: operations["forget"];
         delete?: never;

@@ -94,6 +94,30 @@ def test_outcomes_and_relations_are_kept(client: Client, store: MemoryStore) -> 
     assert gone.json() == {"changed": True}
 
 
+@pytest.mark.parametrize("body", [{}, {"where": {"category": "old"}}, {"namespace": "default"}])
+def test_a_filter_forgets_live_memories_only_and_ids_forget_hidden_ones(
+    client: Client, store: MemoryStore, body: dict[str, Any]
+) -> None:
+    http = client()
+    first, second, third = (
+        each.id for each in store.store_many(["one", "two", "three"], category="old")
+    )
+    store.archive(first)
+    newest = store.store("four", supersedes=second, category="old").id
+
+    def forget(asked: dict[str, Any]) -> int:
+        told = http.post("/v1/forget", json=asked).json()
+        sure = {**asked, "dry_run": False, "confirm": told["confirm"]}
+        done = http.post("/v1/forget", json=sure).json()["count"]
+        assert done == told["count"]
+        return int(done)
+
+    assert forget(body) == 2
+    assert {each.id for each in store.all(state="forgotten")} == {third, newest}
+    assert forget({**body, "ids": [first, second]}) == 2
+    assert store.all(state="archived") == store.all(state="superseded") == []
+
+
 def test_bulk_removal_takes_two_steps(client: Client, store: MemoryStore) -> None:
     http = client()
     store.store_many(["one", "two"], category="old")
