@@ -18,7 +18,7 @@ from .caller import Caller, Client, moment
 from .filters import Where, plain
 from .models import BatchBody, GetBody, ReinforceBody, StoreBody, UpdateBody
 from .problems import Problem, state_conflicts
-from .replies import Cursor, Json, dicts, etag, names_tag
+from .replies import Cursor, Json, dicts, etag, has_tag, names_tag
 from .routing import router, told
 from .settings import MAX_PAGE
 from .types import Flag, Id, Moment, Namespace
@@ -158,7 +158,7 @@ def get_memory(
     record = _view(caller, as_of).get(id)
     if record is None or not caller.sees(record.namespace):
         raise NotFoundError("memory", id)
-    if if_none_match is not None and names_tag(if_none_match, etag(record)):
+    if if_none_match is not None and has_tag(if_none_match, etag(record)):
         return Response(status_code=304, headers={"ETag": etag(record)})
     return replies.memory(record)
 

@@ -52,8 +52,14 @@ def etag(record: MemoryRecord) -> str:
 
 
 def names_tag(header: str, tag: str) -> bool:
-    """Return whether the ``If-Match`` or ``If-None-Match`` *header* names *tag*."""
+    """Return whether the ``If-Match`` *header* names *tag*."""
     return any(each.strip() in ("*", tag) for each in header.split(","))
+
+
+def has_tag(header: str, tag: str) -> bool:
+    """Return whether the ``If-None-Match`` *header* names *tag*, strong or weak alike."""
+    weak = tag.removeprefix("W/")
+    return any(each.strip().removeprefix("W/") in ("*", weak) for each in header.split(","))
 
 
 def memory(record: MemoryRecord, status: int = 200) -> Json:

@@ -38,6 +38,17 @@ def test_unchanged_memory_is_not_sent_again(client: Client, store: MemoryStore) 
     assert http.get(f"/v1/memories/{record.id}", headers={"If-None-Match": tag}).status_code == 200
 
 
+@pytest.mark.parametrize("form", ["{}", "W/{}", '"other", W/{}', "*"])
+def test_a_tag_of_a_proxy_is_compared_weakly(client: Client, store: MemoryStore, form: str) -> None:
+    http = client()
+    address = f"/v1/memories/{store.store('one').id}"
+    tag = http.get(address).headers["etag"]
+    assert http.get(address, headers={"If-None-Match": form.format(tag)}).status_code == 304
+    assert http.get(address, headers={"If-None-Match": 'W/"other"'}).status_code == 200
+    weak = {"If-Match": f"W/{tag}"}
+    assert http.patch(address, json={"importance": 0.9}, headers=weak).status_code == 412
+
+
 def test_one_of_many_updates_of_a_version_succeeds(client: Client, store: MemoryStore) -> None:
     http = client()
     record = store.store("The port is 80")
