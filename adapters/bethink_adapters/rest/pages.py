@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -13,7 +14,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from .problems import answer
-from .replies import names_tag
+from .replies import has_tag
 
 FOLDER: Final = Path(__file__).parent.parent / "web"
 _TYPES: Final = {
@@ -29,6 +30,10 @@ _TYPES: Final = {
 """Suffix → media type; files with a different suffix are not served."""
 _SERVER: Final = frozenset(("health", "mcp", "metrics", "openapi.json", "v1"))
 """The first segments of the server's own paths."""
+_PAGE: Final = re.compile(
+    r"/|/(activity|conflicts|context|data|memories|recall|tasks|time)/?|/memories/(?s:.+)"
+)
+"""The paths of pages, as in the table ROUTES of ``web/js/app.js``."""
 _HEADERS: Final = {
     "Cache-Control": "no-cache",
     "Content-Security-Policy": (
@@ -50,7 +55,7 @@ class _File:
 
 
 def is_page(scope: Scope) -> bool:
-    """Return whether the request reads the web interface, which tells nothing of the memory."""
+    """Return whether the request reads outside of the server's own paths: nothing of the memory."""
     first = scope["path"].split("/", 2)[1]
     return scope["method"] in ("GET", "HEAD") and first not in _SERVER
 
@@ -68,11 +73,13 @@ class Pages:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        if scope["type"] != "http" or not is_page(scope):
+        path = scope.get("path", "")
+        is_file = path.startswith("/web/")
+        known = is_file or _PAGE.fullmatch(path)
+        if scope["type"] != "http" or not known or not is_page(scope):
             await self._app(scope, receive, send)
             return
-        path = scope["path"]
-        name = path.removeprefix("/web/") if path.startswith("/web/") else "index.html"
+        name = path.removeprefix("/web/") if is_file else "index.html"
         file = self._files.get(name)
         if file is None:
             reply = answer(path, 404, "not-found", f"the web interface has no file {name!r}")
@@ -89,7 +96,7 @@ def _read(path: Path) -> _File:
 
 def _reply(file: _File, headers: Headers) -> Response:
     told = {**_HEADERS, "ETag": file.tag}
-    if names_tag(headers.get("if-none-match", ""), file.tag):
+    if has_tag(headers.get("if-none-match", ""), file.tag):
         return Response(status_code=304, headers=told)
     body = file.plain
     if "gzip" in headers.get("accept-encoding", "") and len(file.packed) < len(body):

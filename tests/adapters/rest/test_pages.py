@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,7 @@ def http(client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tes
     return client(None)
 
 
-@pytest.mark.parametrize("path", ["/", "/memories", "/memory/a%2Fb", "/v2/x", "/recall?q=x"])
+@pytest.mark.parametrize("path", ["/", "/memories", "/memories/", "/memories/a%2Fb", "/recall?q=x"])
 def test_every_page_is_the_index_and_needs_no_token(http: TestClient, path: str) -> None:
     reply = http.get(path)
     assert (reply.status_code, reply.headers["content-type"]) == (200, "text/html; charset=utf-8")
@@ -32,6 +33,24 @@ def test_every_page_is_the_index_and_needs_no_token(http: TestClient, path: str)
     assert reply.headers["x-content-type-options"] == "nosniff"
     assert reply.headers["referrer-policy"] == "no-referrer"
     assert reply.headers["cache-control"] == "no-cache"
+
+
+def test_every_route_of_the_interface_is_a_page(http: TestClient) -> None:
+    script = (Path(pages.__file__).parents[1] / "web/js/app.js").read_text()
+    routes = re.findall(r'{ path: "([^"]+)"', script)
+    assert len(routes) > 5
+    for route in routes:
+        assert http.get(route.replace(":id", "a")).status_code == 200, route
+
+
+@pytest.mark.parametrize(
+    "path", ["/v2/x", "/memory", "/favicon.ico", "/recall/x", "/web", "//", "/x?q=1"]
+)
+def test_an_unknown_path_is_a_problem(http: TestClient, path: str) -> None:
+    reply = http.get(f"http://127.0.0.1:8420{path}")
+    assert reply.status_code == 404
+    assert reply.headers["content-type"] == "application/problem+json"
+    assert reply.json()["type"] == "urn:bethink:problem:not-found"
 
 
 def test_a_file_comes_packed_with_a_tag_and_only_once(http: TestClient) -> None:
