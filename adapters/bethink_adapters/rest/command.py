@@ -27,7 +27,7 @@ def run(context: Context) -> int:
             named = find_namespace(given.namespace, context.environment)
             added = new_token([named] if named else [], read_only=given.read_only)
             write_tokens(path, [*tokens, added])
-            print(added.text)
+            print(json.dumps({"token": added.text}) if given.json else added.text)
             return 0
     except TokenFileError as error:
         raise Failure(str(error)) from None

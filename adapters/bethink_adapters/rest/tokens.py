@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bethink.adapting import check_namespace
+
 
 class TokenFileError(Exception):
     """The file of tokens cannot be used, told in one sentence."""
@@ -30,8 +32,9 @@ class Token:
 
 
 def new_token(namespaces: Iterable[str] = (), *, read_only: bool = False) -> Token:
-    """Return a token with a random text of 256 bits."""
-    return Token(f"bt_{secrets.token_urlsafe(32)}", tuple(namespaces), read_only)
+    """Return a token with a random text of 256 bits; refuse a name that no namespace can have."""
+    checked = tuple(map(check_namespace, namespaces))
+    return Token(f"bt_{secrets.token_urlsafe(32)}", checked, read_only)
 
 
 def find(tokens: Sequence[Token], header: str | None) -> Token | None:
@@ -86,4 +89,6 @@ def _token(entry: dict[str, Any]) -> Token:
     named = isinstance(namespaces, list) and all(isinstance(each, str) for each in namespaces)
     if not isinstance(text, str) or len(text) < 16 or not named:
         raise ValueError("a token needs a text of 16 characters and a list of namespaces")
-    return Token(text, tuple(namespaces), entry.get("read_only", False) is True)
+    return Token(
+        text, tuple(map(check_namespace, namespaces)), entry.get("read_only", False) is True
+    )

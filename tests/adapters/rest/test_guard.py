@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -237,3 +241,41 @@ def test_file_without_tokens_is_refused(tmp_path: Path, text: str) -> None:
     path.write_text(text)
     with pytest.raises(TokenFileError):
         read_tokens(path)
+
+
+@pytest.mark.parametrize("name", ["a//b", "/a", "a/", "users/*", "a\x00b", ""])
+def test_file_with_a_name_that_is_no_namespace_is_refused(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "tokens.json"
+    write_tokens(path, [Token("x" * 20, ("users", name))])
+    with pytest.raises(TokenFileError, match="namespace"):
+        read_tokens(path)
+
+
+def add_token(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "bethink_adapters.cli", "serve", "--new-token"]
+    tokens = ["--tokens", str(folder / "tokens.json")]
+    env = {**os.environ, "HOME": str(folder)}
+    return subprocess.run(
+        [*command, *tokens, *words], env=env, cwd=folder, capture_output=True, text=True
+    )
+
+
+@pytest.mark.parametrize("name", ["a//b", "/a", "users/*"])
+def test_no_token_is_made_for_a_name_that_is_no_namespace(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "tokens.json"
+    read_tokens(path)
+    before = path.read_bytes()
+    done = add_token(tmp_path, "-n", name)
+    assert done.returncode == 2
+    assert repr(name) in done.stderr
+    assert "Traceback" not in done.stderr
+    assert path.read_bytes() == before
+
+
+def test_new_token_is_told_as_json(tmp_path: Path) -> None:
+    done = add_token(tmp_path, "--json", "-n", "users/ann")
+    found = json.loads(done.stdout)["token"]
+    assert [
+        each.namespaces for each in read_tokens(tmp_path / "tokens.json") if each.text == found
+    ] == [("users/ann",)]
+    assert add_token(tmp_path).stdout.startswith("bt_")
