@@ -1,7 +1,7 @@
 /** The client: every verb of a bethink store, over HTTP. */
 
 import { ValidationError } from "./errors.ts";
-import { type BethinkOptions, connect, keyed, list, upload, value, versioned } from "./http.ts";
+import { type BethinkOptions, answer, connect, keyed, list, upload, value, versioned } from "./http.ts";
 import { type Named, wired } from "./names.ts";
 import { Reader } from "./reader.ts";
 import type * as T from "./types.ts";
@@ -47,7 +47,7 @@ export class Bethink extends Reader {
   /** Forget a memory; with *ifMatch* only that version. `restore` brings the memory back. */
   async forget(id: string, { ifMatch, signal }: IfMatch = {}): Promise<void> {
     const params = { path: { id }, header: { "if-match": ifMatch } };
-    await value(this.http.DELETE("/v1/memories/{id}", { params, signal }));
+    await answer(this.http.DELETE("/v1/memories/{id}", { params, signal }), true);
   }
 
   /** Forget all memories that pass; return the number. A dry run only counts. */

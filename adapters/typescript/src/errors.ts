@@ -71,8 +71,16 @@ export function errorOf(response: Response, body: unknown): BethinkError {
 
 /** Return the error for a connection that was refused or lost because of *cause*. */
 export function networkError(cause: unknown): ServerError {
-  const detail = `no answer from the server: ${cause instanceof Error ? cause.message : String(cause)}`;
+  const detail = `no answer from the server: ${reasons(cause).join(": ")}`;
   return new ServerError({ type: "urn:bethink:problem:network", title: "No answer", detail }, null, { cause });
+}
+
+/** Return the messages of *error* and of all its causes, such as "connect ECONNREFUSED 127.0.0.1:1". */
+function reasons(error: unknown): string[] {
+  if (!(error instanceof Error)) return [String(error)];
+  const several = error instanceof AggregateError ? error.errors.flatMap(reasons).join(", ") : "";
+  const own = error.message || several || error.name;
+  return error.cause === undefined ? [own] : [own, ...reasons(error.cause)];
 }
 
 /** Return the seconds that a *response* asks to wait. */

@@ -2,7 +2,7 @@
 
 import createClient, { type Client } from "openapi-fetch";
 
-import { errorOf } from "./errors.ts";
+import { ServerError, errorOf } from "./errors.ts";
 import { type Named, named } from "./names.ts";
 import { Signalled, retrying } from "./retrying.ts";
 import type { components, paths } from "./schema.d.ts";
@@ -43,10 +43,17 @@ export function connect({ url, token, fetch = globalThis.fetch, retries = 3 }: B
   });
 }
 
-/** Return the answer of *call*, or throw its problem. */
-export async function answer<Data>(call: Reply<Data>): Promise<{ data: NonNullable<Data>; response: Response }> {
+/** Return the answer of *call*, or throw its problem; an answer without a body is one unless *mayBeEmpty*. */
+export async function answer<Data>(
+  call: Reply<Data>,
+  mayBeEmpty = false,
+): Promise<{ data: NonNullable<Data>; response: Response }> {
   const { data, error, response } = await call;
   if (!response.ok) throw errorOf(response, error);
+  if (!mayBeEmpty && (data === undefined || (data as unknown) === "")) {
+    const detail = `the server answered ${response.status} without a body, where a value belongs`;
+    throw new ServerError({ title: "Empty answer", status: response.status, detail });
+  }
   return { data: data as NonNullable<Data>, response };
 }
 

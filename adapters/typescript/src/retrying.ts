@@ -65,11 +65,18 @@ async function answer(
   signal: AbortSignal,
 ): Promise<Response | ServerError> {
   try {
-    return await fetch(request, { signal });
+    return await complete(await fetch(request, { signal }));
   } catch (cause) {
     if (signal.aborted) throw signal.reason;
     return networkError(cause);
   }
+}
+
+/** Return a *response* of JSON with the whole body, so that a cut-off body is an error here. */
+async function complete(response: Response): Promise<Response> {
+  if (!response.body || !/\bjson\b/.test(response.headers.get("Content-Type") ?? "")) return response;
+  const { status, statusText, headers } = response;
+  return new Response(await response.arrayBuffer(), { status, statusText, headers });
 }
 
 function mayRepeat(found: Response | ServerError): boolean {

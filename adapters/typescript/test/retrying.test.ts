@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { type TestContext, test } from "node:test";
 
-import { NotFoundError, RateLimitError, ServerError } from "../src/index.ts";
+import { Bethink, NotFoundError, RateLimitError, ServerError } from "../src/index.ts";
 import { served } from "./serving.ts";
 
 const server = served();
@@ -87,4 +90,44 @@ test("an abort ends the call, in work and between tries", async () => {
   });
   await assert.rejects(server.client({ fetch, retries: 9 }).count({ signal: controller.signal }), /enough/);
   assert.equal(keys.length, 1);
+});
+
+/** Return the address of a server that cuts the first *times* answers off, and then counts 7. */
+async function cutting(context: TestContext, times: number): Promise<string> {
+  const cut = createServer((_, response) => {
+    response.writeHead(200, { "Content-Type": "application/json", "Content-Length": "11" });
+    if (times-- > 0) response.write('{"cou', () => response.destroy());
+    else response.end('{"count":7}');
+  }).listen(0, "127.0.0.1");
+  await once(cut, "listening");
+  context.after(() => cut.close());
+  return `http://127.0.0.1:${(cut.address() as AddressInfo).port}`;
+}
+
+test("an answer that is cut off is repeated", async (context) => {
+  for (const times of [1, 2]) {
+    const url = await cutting(context, times);
+    assert.equal(await new Bethink({ url, token: "x" }).count(), 7);
+  }
+  const url = await cutting(context, 9);
+  await assert.rejects(new Bethink({ url, token: "x", retries: 1 }).count(), ServerError);
+});
+
+test("an answer without a body is an error that says so", async () => {
+  for (const [status, headers] of [[204, {}], [200, { "Content-Length": "0" }]] as const) {
+    const fetch = async () => new Response(null, { status, headers });
+    const told = { name: "ServerError", status, message: /without a body/ };
+    await assert.rejects(server.client({ fetch }).count(), told);
+    await assert.rejects(server.client({ fetch }).recall("x"), told);
+    await assert.rejects(server.client({ fetch }).store("x"), told);
+  }
+});
+
+test("a refused connection tells the address and the reason", async () => {
+  const gone = createServer().listen(0, "127.0.0.1");
+  await once(gone, "listening");
+  const { port } = gone.address() as AddressInfo;
+  gone.close();
+  const client = new Bethink({ url: `http://127.0.0.1:${port}`, token: "x", retries: 0 });
+  await assert.rejects(client.count(), { message: new RegExp(`ECONNREFUSED 127\\.0\\.0\\.1:${port}`) });
 });
