@@ -260,7 +260,12 @@ class StoreClosedError(BethinkError, RuntimeError):
 
 
 class StorageError(BethinkError, OSError):
-    """Say why the file at *path* cannot be read or written."""
+    """Say why the file at *path* cannot be read or written.
+
+    *is_unreachable* tells that a database gave no answer, so that a later call may succeed.
+    """
+
+    is_unreachable = False
 
     def __init__(self, path: str | None, reason: str) -> None:
         super().__init__(f"{path}: {reason}" if path else reason, path, reason)

