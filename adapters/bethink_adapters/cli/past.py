@@ -137,7 +137,7 @@ COMMANDS: Final = (
         "name the present, or list the names",
         snapshot,
         (argument("name", nargs="?", help="the name; without: list"),),
-        example="bethink snapshot before-the-move",
+        example="bethink snapshot after-move",
     ),
     Command(
         "diff",
@@ -147,14 +147,14 @@ COMMANDS: Final = (
             argument("since", metavar="WHEN", help="time, age (2d), snapshot, or #entry"),
             argument("until", nargs="?", metavar="WHEN", help="(now)"),
         ),
-        example="bethink diff monday",
+        example="bethink diff before-move",
     ),
     Command(
         "audit",
         "show every version of a fact",
         audit,
         arguments(argument("key", help="the key"), LIMIT, AS_OF),
-        example="bethink audit standup --as-of monday",
+        example="bethink audit standup --as-of before-move",
     ),
     Command(
         "undo",

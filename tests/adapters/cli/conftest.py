@@ -75,7 +75,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         store.forget(store.store("Trams run late", id=f"019000000000700080000000{'7f1de620'}").id)
         store.archive(store.store("Bikes are free", id=f"019000000000700080000000{'0b3c55d9'}").id)
         store.relate(ids()[2], ids()[3], "contradicts")
-        store.snapshot("monday")
+        store.snapshot("before-move")
         store.export(folder / "in.jsonl")
     with MemoryStore(folder / "second.db") as store:
         store.store("Bob likes ham")

@@ -196,12 +196,12 @@ def test_a_recall_drops_what_is_far_below_the_best(run: Run, file: Path) -> None
 def test_a_recall_explains_and_answers_as_of_then(run: Run, file: Path) -> None:
     assert "keyword" in run("recall", "standup", "--explain").out
     run("update", STANDUP, "--content", "Standup is at 11:00")
-    for moment in ("monday", "#7"):
+    for moment in ("before-move", "#7"):
         [hit, *_] = run("recall", "standup", "--as-of", moment, "--json").data
         assert hit["memory"]["content"] == "Standup is at 10:00"
-    [change] = run("diff", "monday", "--json").data["changed"]
+    [change] = run("diff", "before-move", "--json").data["changed"]
     assert change["after"]["content"] == "Standup is at 11:00"
-    assert "[content]" in run("diff", "monday").out
+    assert "[content]" in run("diff", "before-move").out
 
 
 def test_recall_counts_no_access_unless_asked(run: Run, file: Path) -> None:
@@ -351,7 +351,7 @@ def test_times_are_iso_ages_spans_and_entries() -> None:
     assert time_of("2026-11-20T09:00Z") == 1_795_165_200.0
     assert time_of("1795165200") == 1_795_165_200.0
     assert time_of("+7d") - time_of("2d") == pytest.approx(9 * 86_400, abs=5)
-    assert (moment_of("#12"), moment_of("monday")) == ("#12", "monday")
+    assert (moment_of("#12"), moment_of("before-move")) == ("#12", "before-move")
     with pytest.raises(Failure, match="'later' is no time"):
         time_of("later")
 

@@ -36,7 +36,7 @@ CALLS = {
     "resolve": (["resolve", PIER_3, PIER_4], "resolved 1"),
     "consolidate": (["consolidate", "--yes"], "nothing to merge"),
     "log": (["log"], "snapshot"),
-    "snapshot": (["snapshot"], "monday"),
+    "snapshot": (["snapshot"], "before-move"),
     "diff": (["diff", "#1"], "The ferry leaves from pier 3"),
     "audit": (["audit", "standup"], "Standup is at 9:00"),
     "undo": (["undo", "4"], "is forgotten"),
