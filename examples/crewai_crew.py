@@ -1,10 +1,13 @@
 """A crew that remembers from one run to the next, and learns which memories are of use.
 
-    python examples/crewai_crew.py "Our launch is on 3 March 2027."
-    python examples/crewai_crew.py "When is our launch?"
+    python examples/crewai_crew.py
+    python examples/crewai_crew.py "Our launch is on 4 March 2027."
 
-It runs offline, with a stand-in for a model. Set BETHINK_MODEL to the name of a real one, such as
-openai/gpt-5.4-mini (and its key as crewAI expects it). The memory is crew.db, or BETHINK_FILE.
+Without an argument the crew is told the day of a launch, and asked for the day.
+
+The example runs offline, with a stand-in for a model. Set BETHINK_MODEL to the name of a real
+model, such as openai/gpt-5.4-mini (and the model's key as crewAI expects the key). The memory is
+crew.db, or BETHINK_FILE.
 """
 
 from __future__ import annotations
@@ -69,4 +72,6 @@ def main(text: str) -> str:
 
 
 if __name__ == "__main__":
-    print(main(" ".join(sys.argv[1:]) or "When is our launch?"))
+    given = " ".join(sys.argv[1:])
+    for text in [given] if given else ["Our launch is on 3 March 2027.", "When is our launch?"]:
+        print(f"{text} → {main(text)}")

@@ -43,7 +43,7 @@ memories["cook"].remember("Our oven is broken.")
 agents = {role: agent_with(role, memory) for role, memory in memories.items()}
 for role, agent in agents.items():
     task = Task(description=QUESTION, expected_output="One sentence.", agent=agent)
-    print(f"{role}: {Crew(agents=[agent], tasks=[task]).kickoff()}")
+    print(f"{role}: {Crew(agents=[agent], tasks=[task], verbose=False).kickoff()}")
     memories[role].drain_writes()
 print(erase_user(storage.bound("/agents", "lawyer")), "memories of the lawyer erased")
 storage.close()

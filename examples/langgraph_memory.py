@@ -1,6 +1,6 @@
 """A LangGraph agent that knows a user after a restart, knows what it knew on Tuesday, and forgets.
 
-It runs offline, with a fake model that answers from a script.
+It runs offline, with a fake model that answers from a script. Checkpoints are records, too.
 """
 
 from datetime import datetime

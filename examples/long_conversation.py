@@ -29,6 +29,7 @@ from typing import Any, ClassVar, Self
 from bethink import MemoryStore, Subtree, segment
 
 BATCH = 128
+SHOWN = 3  # questions shown with an answer
 Line = dict[str, Any]
 
 
@@ -231,17 +232,23 @@ def remember(face: Face, turns: dict[str, list[Line]]) -> None:
     print(f"remembered {total} turns of {len(new)} conversation{several} in {spent:.2f} s{known}")
 
 
-def ask(face: Face, questions: dict[str, list[Line]], k: int) -> None:
-    """Ask every question; print how much of its evidence is among the first *k* answers."""
+def ask(face: Face, questions: dict[str, list[Line]], turns: dict[str, list[Line]], k: int) -> None:
+    """Ask every question and show the first few; print the evidence among the first *k* answers."""
     recall: dict[str, list[float]] = defaultdict(list)
     spent: list[float] = []
+    said = {(corpus, each["id"]): said_by(each) for corpus in turns for each in turns[corpus]}
+    answers: list[tuple[Line, str]] = []
     total = sum(map(len, questions.values()))
     for (question,) in shown(in_batches(questions, 1), total, "asking"):
         started = time.perf_counter()
         found = face.ask(question, k)
         spent.append(time.perf_counter() - started)
+        answers.append((question, said[question["corpus"], found[0]] if found else "nothing"))
         gold = set(question.get("gold_fixed") or question["gold"])
         recall[str(question["category"])].append(len(gold & set(found)) / len(gold))
+    for question, best in answers[:SHOWN]:
+        print(f"Q: {question['query']}\n  found first: {best}")
+        print(f"  expected: {question.get('answer') or 'not told'}")
     rows = [*sorted(recall.items()), ("all", [one for row in recall.values() for one in row])]
     width = max(len(category) for category, _ in [*rows, ("category", [])])
     print(f"{'category':{width}}  questions  recall@{k}")
@@ -279,7 +286,8 @@ def main() -> int:
     if options.ask_only:
         questions = read(options.file, "query")
         with FACES[options.via](options.database) as face:
-            ask(face, {c: lines[: options.limit] for c, lines in questions.items()}, options.k)
+            asked = {corpus: lines[: options.limit] for corpus, lines in questions.items()}
+            ask(face, asked, read(options.file, "doc"), options.k)
         return 0
     if options.database:
         return run(options, options.database)
