@@ -23,7 +23,10 @@ _SPAN: Final = r"(\d+(?:\.\d+)?)([smhdw])"
 IDS: Final = argument("ids", nargs="+", metavar="ID", help="whole ids, or the last characters")
 ID: Final = argument("id", metavar="ID", help="the whole id, or the last characters")
 EVERYWHERE: Final = argument(
-    "-a", "--everywhere", action="store_true", help="read all namespaces, not one with those below"
+    "-a",
+    "--everywhere",
+    action="store_true",
+    help="search all namespaces, not one and its children",
 )
 AS_OF: Final = argument(
     "--as-of", metavar="WHEN", help="answer of then: time, age (2d), snapshot, or #entry"

@@ -95,7 +95,9 @@ COMMANDS: Final = (
         arguments(
             argument("outcome", choices=_VERDICTS, metavar="VERDICT", help=", ".join(_VERDICTS)),
             argument("ids", nargs="+", metavar="ID", help="whole ids, or the last characters"),
-            argument("--session", metavar="NAME", help="who judges; three failures an hour count"),
+            argument(
+                "--session", metavar="NAME", help="who judges; at most three failures an hour count"
+            ),
         ),
         example="bethink outcome worked 4a998ed4 ef5a0645",
     ),

@@ -50,7 +50,7 @@ COMMON: Final = (
         "--db",
         type=_filled,
         metavar="PATH",
-        help="the memory file; else BETHINK_DB, else the project's",
+        help="the memory file; else BETHINK_DB, .bethink/memory.db, the user's",
     ),
     argument(
         "-n",

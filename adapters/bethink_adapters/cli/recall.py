@@ -21,7 +21,7 @@ from .arguments import (
 from .command import Command, Context, Failure, Reply, argument
 
 _QUERY: Final = argument("query", metavar="QUERY", help="a question or words, - for stdin")
-_TOUCH: Final = argument("--touch", action="store_true", help="count the answer as accessed")
+_TOUCH: Final = argument("--touch", action="store_true", help="count the hits as accessed")
 _STATES: Final = (*STATES, "expired")
 _MODES: Final = ("hybrid", "keyword", "semantic")
 
@@ -200,7 +200,7 @@ COMMANDS: Final = (
             _QUERY,
             argument("-k", type=int, default=5, metavar="N", help="at most N (5)"),
             argument("--mode", choices=_MODES, default="hybrid", help="(hybrid)"),
-            argument("--min-score", type=float, default=0.0, metavar="0..1", help="drop the rest"),
+            argument("--min-score", type=float, default=0.0, metavar="0..1", help="least score"),
             argument(
                 "--min-share",
                 type=float,

@@ -254,7 +254,12 @@ COMMANDS: Final = (
         tidy,
         arguments(
             argument("--unused", metavar="SPAN", help="also forget what nobody used for 90d"),
-            argument("--floor", type=float, metavar="0..1", help="also forget the less active"),
+            argument(
+                "--floor",
+                type=float,
+                metavar="0..1",
+                help="also forget below this faded importance",
+            ),
             YES,
         ),
         example="bethink tidy --unused 90d -n default --dry-run",
