@@ -20,7 +20,7 @@ BLOCK: Final = re.compile(r"^```bash\n(.*?)^```\n(?:\n```(?:json|text)\n(.*?)^``
 SHELL: Final = f"""
 set -eu
 bethink() {{ {sys.executable} -m bethink_adapters.cli "$@"; }}
-pip() {{ [[ "$*" == "install bethink[server]" ]]; }}
+pip() {{ [[ "$*" == "install .[server]" ]]; }}
 started() {{ curl -s --retry 60 --retry-connrefused --retry-delay 1 -o live http://127.0.0.1:8420/health/live; }}
 """  # noqa: E501
 END: Final = "\nprintf '\\0'\n"
