@@ -54,6 +54,8 @@ class Route(APIRoute):
 
         async def handler(request: Request) -> Response:
             _check_parameters(request, known)
+            if self.body_field is not None:
+                _check_content_type(request)
             return await handle(_Request(request.scope, request.receive))
 
         return handler
@@ -98,6 +100,20 @@ def _check_parameters(request: Request, known: set[str]) -> None:
             raise Problem(422, "validation", str(unknown_name("parameter", name, sorted(known))))
         if names.count(name) > 1:
             raise Problem(422, "validation", f"query.{name}: given more than once")
+
+
+def _check_content_type(request: Request) -> None:
+    """Refuse a body that the header does not call JSON."""
+    given = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    has_body = request.headers.get("content-length", "0") != "0" or (
+        "transfer-encoding" in request.headers
+    )
+    if has_body and given != "application/json" and not given.endswith("+json"):
+        raise Problem(
+            415,
+            "content-type",
+            f"the body needs the header Content-Type: application/json, not {given or 'none'}",
+        )
 
 
 def _refuse_constant(name: str) -> Any:
