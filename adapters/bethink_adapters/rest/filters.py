@@ -16,6 +16,8 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
+from bethink.adapting import unknown_name
+
 from .types import Body, Time
 
 _PATHS: Final = r"^(metadata(\.[^.\x00-\x1f]{1,100}){1,8}|value(\.[^.\x00-\x1f]{1,100}){0,8})$"
@@ -74,6 +76,7 @@ class Moments(Body):
         return self
 
 
+_OPERATORS: Final = frozenset(str(each.alias) for each in Condition.model_fields.values())
 _Field = Scalar | Condition
 _Instant = Time | Moments | None
 
@@ -106,6 +109,16 @@ class Where(Body):
     every: list[Where] = Field([], alias="$and")
     some: list[Where] = Field([], alias="$or")
     opposite: Where | None = Field(None, alias="$not")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _knows_operators(cls, given: Any) -> Any:
+        # Or the error would list everything else that a field may be compared with.
+        for name, condition in given.items() if isinstance(given, dict) else ():
+            if name[:1] != "$" and isinstance(condition, dict):
+                for operator in condition.keys() - _OPERATORS:
+                    raise ValueError(unknown_name("operator", operator, sorted(_OPERATORS)))
+        return given
 
     @model_validator(mode="after")
     def _knows_paths(self) -> Where:

@@ -330,3 +330,18 @@ def test_any_id_makes_an_address(client: Client) -> None:
     made = http.post("/v1/memories", json={"content": "named", "id": "Ā ?#"})
     assert made.status_code == 201
     assert http.get(made.headers["location"]).json()["id"] == "Ā ?#"
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        ({"importance": {"$foo": 1}}, "unknown operator '$foo'; known: $contains"),
+        ({"author": {"eq": "Ann"}}, "unknown operator 'eq'; use '$eq'"),
+        ({"$and": [{"metadata.a": {"$ge": 1}}]}, "unknown operator '$ge'"),
+        ({"occurred_at": {"$after": 1}}, "unknown operator '$after'"),
+    ],
+)
+def test_an_unknown_operator_is_named(client: Client, where: dict[str, Any], said: str) -> None:
+    reply = client().post("/v1/recall", json={"query": "tea", "where": where})
+    assert reply.status_code == 422
+    assert said in reply.json()["detail"]
