@@ -173,7 +173,7 @@ class States(RuleBasedStateMachine):
     def count(self, side: int, space: str, key: str) -> None:
         self.pair.increment(side, space, key)
 
-    @rule(side=sides, name=st.integers(1, 9).map(str))
+    @rule(side=sides, name=st.integers(1, 9).map("moment {}".format))
     def snapshot(self, side: int, name: str) -> None:
         self.pair.do(side, lambda it: it.snapshot(name))
 

@@ -101,7 +101,7 @@ class BothEngines(RuleBasedStateMachine):
     def increment(self, space: str, key: str) -> None:
         self.both(lambda store: KeyedMemory(store, namespace=space).increment(key))
 
-    @rule(name=st.integers(1, 9).map(str))
+    @rule(name=st.integers(1, 9).map("moment {}".format))
     def snapshot(self, name: str) -> None:
         self.both(lambda store: store.snapshot(name))
 
