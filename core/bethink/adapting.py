@@ -82,8 +82,8 @@ from .model.records import CHECKS as CHECKS
 from .model.records import Listed as Listed
 from .model.records import Order as Order
 from .model.records import checked_fields as checked_fields
+from .storage import database_exists as database_exists
 from .storage import migrate_database as migrate_database
-from .storage import store_exists as store_exists
 from .storage import without_password as without_password
 from .text import read_query as read_query
 from .text import rough_tokens as rough_tokens

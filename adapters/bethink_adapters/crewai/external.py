@@ -52,10 +52,12 @@ class CrewExternalStorage:
             kept = {name: item for name, item in (metadata or {}).items() if name != "messages"}
             plain = json.loads(json.dumps(kept, default=str), parse_constant=str)
             text = storable(content, MAX_CONTENT)
-            whole = {"content": storable(content, len(content))}
+            value = None
+            if len(content) > MAX_CONTENT:
+                value = {"content": storable(content, len(content))}
             store.store(
                 text,
-                value=whole if len(content) > MAX_CONTENT else None,
+                value=value,
                 namespace=self._namespace,
                 key=key,
                 metadata=plain,

@@ -147,8 +147,7 @@ class BethinkVectorStore(Starting):
         """Return the *k* documents most like *query* with scores, in [0, 1], best first."""
         refuse(kwargs, "mode")
         chosen = self._chosen(mode)
-        embeds = self._embedding is not None and chosen != "keyword"
-        numbers = self.embeddings.embed_query(query) if embeds else None
+        numbers = self.embeddings.embed_query(query) if self._compares(chosen) else None
         return _documents(self._search.best(query, numbers, k, filter, chosen))
 
     async def asimilarity_search(
@@ -170,8 +169,9 @@ class BethinkVectorStore(Starting):
         """Do the same as ``similarity_search_with_score``."""
         refuse(kwargs, "mode")
         chosen = self._chosen(mode)
-        embeds = self._embedding is not None and chosen != "keyword"
-        numbers = await awaited(self.embeddings.embed_query, query) if embeds else None
+        numbers = None
+        if self._compares(chosen):
+            numbers = await awaited(self.embeddings.embed_query, query)
         found = asyncio.to_thread(self._search.best, query, numbers, k, filter, chosen)
         return _documents(await found)
 
@@ -248,6 +248,10 @@ class BethinkVectorStore(Starting):
     def _chosen(self, mode: Mode | None) -> Mode:
         return self.mode if mode is None else check_mode(mode)
 
+    def _compares(self, mode: Mode) -> bool:
+        """Return whether a search compares vectors of the given embedding."""
+        return self._embedding is not None and mode != "keyword"
+
     def _put(self, items: list[dict[str, Any]], numbers: Sequence[Numbers]) -> list[str]:
         """Store *items*, each with the vector in *numbers*, if any; return the ids."""
         if self._embedding is not None:
@@ -260,7 +264,7 @@ class BethinkVectorStore(Starting):
     def _relevant(
         self, query: str, numbers: list[float], k: int, filter: Filter, mode: Mode
     ) -> Scored:
-        given = None if self._embedding is None or mode == "keyword" else numbers
+        given = numbers if self._compares(mode) else None
         found = self._search.best(query, given, k, filter, mode)
         return _documents(self._search.nearness(found, numbers))
 

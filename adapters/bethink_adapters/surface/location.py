@@ -40,9 +40,11 @@ class Location:
 
     def exists(self) -> bool:
         """Return whether there is a store: a file, or tables in a database."""
-        from bethink.adapting import store_exists
+        if self._path is not None:  # nothing is loaded for a look at a file
+            return self._path == _IN_MEMORY or os.path.exists(self._path)
+        from bethink.adapting import database_exists
 
-        return store_exists(self._given)
+        return database_exists(self._given)
 
     def open(self) -> MemoryStore:
         """Open the store, in a new file and folder where there is no file."""

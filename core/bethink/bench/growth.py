@@ -16,7 +16,7 @@ from bethink import EVERYWHERE, HashEmbedder, MemoryStore
 SIZES = (10_000, 100_000)
 _DIMENSION = 64
 _MANY = 200
-_RECALLS = 640
+_THREADED = 640
 _RECALLS = 4_000
 _LANGUAGES = ("de", "en", "fr", "it")
 
@@ -49,7 +49,7 @@ def _reads(path: Path, size: int) -> Iterator[Row]:
 
 
 def _recalls_a_second(store: MemoryStore, threads: int) -> float:
-    each = _RECALLS // threads
+    each = _THREADED // threads
 
     def work(first: int) -> None:
         for number in range(first, first + each):

@@ -13,7 +13,7 @@ from ..model.port import Backend
 from .anchors import Anchor, FileAnchor
 from .folders import make_folder, replace_file
 from .past import PastBackend
-from .urls import MEMORY, without_password
+from .urls import without_password
 
 if TYPE_CHECKING:
     from .postgres import PostgresBackend, ShardServers
@@ -22,6 +22,7 @@ __all__ = [
     "Anchor",
     "FileAnchor",
     "PastBackend",
+    "database_exists",
     "file_of",
     "let_move",
     "make_folder",
@@ -29,7 +30,6 @@ __all__ = [
     "open_backend",
     "replace_file",
     "shard_servers",
-    "store_exists",
     "without_password",
 ]
 
@@ -90,15 +90,11 @@ def file_of(location: str | os.PathLike[str]) -> str | None:
     return None if "://" in path else path
 
 
-def store_exists(location: str | os.PathLike[str]) -> bool:
-    """Return whether there is a store at *location*, before the store is opened.
+def database_exists(url: str) -> bool:
+    """Return whether there is a store in the database at *url*, before the store is opened.
 
-    The memory of the process, and the URL of a database other than Postgres, count as a store.
+    A database other than Postgres counts as a store.
     """
-    path = file_of(location)
-    if path is not None:
-        return path == MEMORY or os.path.exists(path)
-    url = str(os.fspath(location))
     if not _is_postgres(url):
         return True
     with _needs_psycopg():

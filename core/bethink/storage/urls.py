@@ -1,4 +1,4 @@
-"""Locations: the memory of the process, and URLs of databases with parameters of our own.
+"""URLs of databases: the part for libpq, and parameters of our own.
 
 libpq reads a URL in a way of its own: a user name ends at the first "@", and a password may hold
 "#", "?" and "[". So a URL is cut as text, and every part for libpq stays as given.
@@ -11,9 +11,6 @@ from typing import Final
 from urllib.parse import unquote
 
 from ..errors import ValidationError
-
-MEMORY: Final = ":memory:"
-"""The location of a store in the memory of the process."""
 
 _OWN_PARAMETERS: Final = ("schema", "pooler", "tenant")
 _SECRET_PARAMETERS: Final = ("password", "sslpassword")

@@ -74,15 +74,15 @@ def is_within(a: ParsedRecord, b: ParsedRecord) -> bool:
     """
     if _fact(a) != _fact(b) or a.features.denials != b.features.denials:
         return False
-    if len(_word_list(a)) > len(_word_list(b)):
-        a, b = b, a
-    if not Counter(a.features.signs) <= Counter(b.features.signs) or _differ_in_emoji(a, b):
-        return False
     shorter, longer = _word_list(a), _word_list(b)
+    if len(shorter) > len(longer):
+        a, b, shorter, longer = b, a, longer, shorter
     if len(shorter) < 2 or f" {' '.join(shorter)} " not in f" {' '.join(longer)} ":
         return False
     added = Counter(longer) - Counter(shorter)
     if not (MODIFIERS - _STRESS).isdisjoint(added):
+        return False
+    if not Counter(a.features.signs) <= Counter(b.features.signs) or _differ_in_emoji(a, b):
         return False
     return not are_spelled_apart(a.features.text, b.features.text)
 

@@ -14,8 +14,8 @@ from typing import Any, Final, Literal
 from ...errors import CorruptStoreError, StorageError, StoreBusyError, StoreClosedError
 from ...model.forks import fork_lock
 from ..sql.rows import readable_or_bytes
-from ..urls import MEMORY
 from .opening import (
+    MEMORY,
     READ_ONLY,
     Connection,
     connect,

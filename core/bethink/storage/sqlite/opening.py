@@ -21,6 +21,7 @@ from ..folders import make_folder, replace_file, sync
 from .schema import APPLICATION_ID, LATEST, version_of
 from .write_queue import run_unlocked
 
+MEMORY: Final = ":memory:"
 READ_ONLY: Final = "cannot be written: there is no permission for the file or its folder"
 _PAUSE_SECONDS: Final = 0.01
 _PRAGMAS: Final = (

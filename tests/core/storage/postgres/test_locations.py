@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 from bethink import StorageError, ValidationError
-from bethink.storage import migrate_database, open_backend, store_exists
+from bethink.storage import database_exists, migrate_database, open_backend
 from bethink.storage.urls import split
 
 from .server import fresh_location
@@ -64,13 +64,13 @@ def test_a_role_that_reads_only_the_views_hears_what_to_do(location: str) -> Non
 
 
 def test_a_look_whether_there_is_a_store_makes_nothing(location: str) -> None:
-    assert not store_exists(location)
+    assert not database_exists(location)
     with schema_of(location) as (connection, schema):
         found = connection.execute(
             "SELECT count(*) FROM pg_namespace WHERE nspname = %s", (schema,)
         ).fetchone()
     assert found == (0,)
     opened(location).close()
-    assert store_exists(location)
+    assert database_exists(location)
     with pytest.raises(StorageError, match="refused"):
-        store_exists("postgresql://127.0.0.1:1/none?connect_timeout=1")
+        database_exists("postgresql://127.0.0.1:1/none?connect_timeout=1")
