@@ -35,7 +35,7 @@ from bethink.index.documents import (
     document,
 )
 from bethink.index.keyword import author_term
-from bethink.index.threads import (
+from bethink.index.keyword_scoring import (
     BORROW_WORDS,
     ENOUGH_WORDS,
     LEND_ANSWER,

@@ -4,7 +4,8 @@ A scope is loaded on the first recall. Later writes of the process are added at 
 other processes from the journal before the next recall. Beyond the memory bound, the least
 recently used scope is dropped; unsaved parts are saved later.
 
-The index of a moment is the index of the present, taken back to the moment.
+A list of a few scopes is searched in the indexes of the scopes. The index of a moment is the index
+of the present, taken back to the moment.
 """
 
 from __future__ import annotations
@@ -15,22 +16,24 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 
 from ..errors import EmbedderMismatchError, StorageError
-from ..model.namespaces import Everywhere, Scope, Subtree, to_pattern
+from ..model.namespaces import Everywhere, Scope, Subtree, to_pattern, without_covered
 from ..model.port import EMBEDDED, Backend, Changes, IndexData, PastReader, Row
 from ..model.records import MemoryRecord
 from .access_buffer import AccessBuffer
 from .combining import Combiner
 from .documents import document as document
+from .joined import JoinedIndex
 from .keyword import BLOCK_DOCUMENTS, MERGED_BLOCKS
+from .keyword_scoring import keyword_scores as keyword_scores
 from .reader import ScopeReader
 from .recent_rows import RecentRows
 from .scope import Accessed as Accessed
-from .scope import ScopeIndex as ScopeIndex
+from .scope import ScopeIndex
 from .scope_lru import MAX_RESIDENT as MAX_RESIDENT
 from .scope_lru import ScopeLRU
 from .unit_vectors import DECIMALS as DECIMALS
@@ -40,8 +43,12 @@ from .vectors import EarlyScan as EarlyScan
 from .vectors import Scan as Scan
 from .vectors import VectorColumn as VectorColumn
 
+SearchedIndex: TypeAlias = ScopeIndex | JoinedIndex
+"""The index of one scope, or of a few scopes."""
+
 _logger = logging.getLogger(__name__)
 
+MAX_JOINED: Final = 16  # scopes; a longer list has an index of its own
 _MIN_SAVED_ROWS: Final = 512  # in a namespace; fewer are indexed again at the next start
 _MIN_SHARED_ROWS: Final = 128  # saved at once for other processes
 _MIN_RECENT_ROWS: Final = 16  # of one write; fewer are read again from the file
@@ -107,15 +114,21 @@ class ResidentIndex:
 
         The only method that needs no lock; the column is for early scans only.
         """
-        index = self._scopes.indexes.get(scope)
-        column = None if index is None else index.vectors.get(name)
-        if column is None or column.dimension != dimension or not column.has_early_scans:
-            return None
-        return column
+        for each in _parts(scope):
+            index = self._scopes.indexes.get(each)
+            column = None if index is None else index.vectors.get(name)
+            if column is not None and column.dimension == dimension and column.has_early_scans:
+                return column
+        return None
 
-    def open(self, scope: Scope) -> ScopeIndex:
+    def open(self, scope: Scope) -> SearchedIndex:
         """Return the current index of *scope*."""
         self._catch_up()
+        parts = [self._open(each) for each in _parts(scope)]
+        self._make_room()
+        return parts[0] if len(parts) == 1 else JoinedIndex(parts)
+
+    def _open(self, scope: Scope) -> ScopeIndex:
         index = self._scopes.get(scope)
         if index is None and (data := self._scopes.unpack(scope)) is not None:
             reader = ScopeReader(self._backend, scope)
@@ -132,7 +145,6 @@ class ResidentIndex:
             if self._backend.saves_at_once and isinstance(scope, str):
                 self._share(index)
             self._unsaved |= index.has_new_blocks
-        self._make_room()
         return index
 
     def of(self, scope: Scope, data: IndexData) -> ScopeIndex:
@@ -397,7 +409,7 @@ class PastIndex(ResidentIndex):
         self._present = present
         present.add_moment(self)
 
-    def open(self, scope: Scope) -> ScopeIndex:
+    def _open(self, scope: Scope) -> ScopeIndex:
         """Return the index of *scope* at the moment."""
         index = self._present.at_moment(scope, self)
         if index is None:
@@ -422,6 +434,13 @@ class PastIndex(ResidentIndex):
             replace(row, vectors={EMBEDDED: found[row.row]} if row.row in found else {})
             for row in rows
         ]
+
+
+def _parts(scope: Scope) -> Sequence[Scope]:
+    """Return the scopes whose indexes make up the index of *scope*."""
+    if isinstance(scope, tuple) and len(scope) <= MAX_JOINED:
+        return without_covered(scope)
+    return [scope]
 
 
 def _keep_pages() -> None:

@@ -10,13 +10,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from ..model.arrays import Column, Floats
 from ..text import Synonym
 from .keyword import KeywordIndex, Postings, author_term
+
+if TYPE_CHECKING:
+    from .joined import JoinedKeywords
 
 K1: Final = 1.2
 B: Final = 0.75
@@ -80,7 +83,7 @@ class Bm25(NamedTuple):
     *live_count* counts the live documents, *live_terms* the terms of live documents.
     """
 
-    keyword: KeywordIndex
+    keyword: KeywordIndex | JoinedKeywords
     lengths: Column
     live: Column
     live_count: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
-from typing import Final
+from typing import Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +37,14 @@ TYPES: Final[Mapping[str, npt.DTypeLike]] = {
     "expires": np.float64,
 }
 MUTABLE: Final = ("accessed", "accesses", "expires", "importance", "confidence", "outcome")
+
+
+class ReadColumns(Protocol):
+    """Columns to read, of *size* positions."""
+
+    size: int
+
+    def __getitem__(self, name: str) -> Column: ...
 
 
 class Columns:

@@ -18,19 +18,9 @@ from ..model.filters import Filter
 from ..model.namespaces import Scope, covers, from_pattern
 from ..model.port import EMBEDDED, IndexData, Row, Segment
 from ..model.records import MemoryRecord
-from ..text import Query
-from .bm25 import Bm25
 from .caches import FilterCache, RecordCache, VectorCache
 from .columns import FOREVER, MUTABLE, NEVER, ROOM, Columns, numbers, table
-from .documents import (
-    ASSISTANT_TERMS,
-    INSTRUCTION_BONUS,
-    MISMATCH_FACTOR,
-    PERIOD_BONUS,
-    PERIOD_EDGE,
-    Document,
-    document,
-)
+from .documents import Document, document
 from .keyword import BLOCK_DOCUMENTS, Block, KeywordIndex
 from .reader import ScopeReader
 from .segments import STORED, Owners, Piece, pack, unpack
@@ -167,6 +157,11 @@ class ScopeIndex:
         return self.columns.size
 
     @property
+    def thread_count(self) -> int:
+        """The number of threads, without live turns too."""
+        return len(self.threads.codes)
+
+    @property
     def nbytes(self) -> int:
         """The approximate bytes in use."""
         found = self.columns.nbytes + self.keyword.nbytes + self.threads.nbytes
@@ -284,38 +279,6 @@ class ScopeIndex:
         codes = [code for name, code in self.namespaces.items() if covers(scope, name)]
         found: Truths = np.isin(self.columns["namespace"][positions], codes)
         return found
-
-    def keyword_scores(self, query: Query) -> Floats:
-        """Return every position's keyword score for *query*, in [0, 1]."""
-        columns = self.columns
-        documents = Bm25(
-            self.keyword, columns["length"], columns["live"], self.live_count, self.live_terms
-        )
-        terms = documents.score_terms(query.terms, query.synonyms, query.forms)
-        scores = np.zeros(self.size) if terms is None else self.threads.score(terms)
-        if not query.about_replies:
-            if self.keyword.has_authors:
-                scores[self.keyword.by_authors(ASSISTANT_TERMS)] *= MISMATCH_FACTOR
-            standing = columns["is_instruction"].nonzero()[0]
-            if len(standing := standing[scores[standing] > 0]):
-                scores[standing] += INSTRUCTION_BONUS * (1 - scores[standing])
-        if query.about_times:
-            scores *= np.where(columns["tells_time"], 1.0, MISMATCH_FACTOR)
-        if query.periods:
-            self._lift_periods(scores, query)
-        return scores
-
-    def _lift_periods(self, scores: Floats, query: Query) -> None:
-        """Lift the documents of the periods asked for; a question needs no word in common."""
-        occurred = self.columns["occurred"]
-        inside = np.zeros(len(occurred))
-        for start, end in query.periods:
-            away = np.maximum(start - occurred, occurred - end)
-            away /= PERIOD_EDGE * (end - start)
-            np.maximum(inside, 1 - away.clip(0.0), out=inside)
-        least = 1.0 if query.is_question else np.inf
-        inside[(scores == 0) & (inside < least)] = 0.0
-        scores += PERIOD_BONUS * inside * (1 - scores)
 
     def vector_column(self, name: str, dimension: int) -> VectorColumn:
         """Return the vectors called *name*, read from the file on first use."""

@@ -80,6 +80,11 @@ class VectorColumn:
         """The bytes in use."""
         return self._columns.nbytes
 
+    @property
+    def size(self) -> int:
+        """The number of positions."""
+        return self._columns.size
+
     def shared(self) -> VectorColumn:
         """Return a copy that shares the vectors until either grows."""
         twin = copy(self)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from ..embedders import Embedder
 from ..errors import DimensionError, ValidationError
-from ..index import Accessed, ScopeIndex
+from ..index import Accessed, SearchedIndex
 from ..model import fields
 from ..model.arrays import Vector
 from ..model.filters import All, Filter, Where, expired, parse, unexpired
@@ -340,7 +340,7 @@ def asked_question(engine: Engine, request: Request) -> Question:
     )
 
 
-def filtered(question: Question, index: ScopeIndex, where: Filter | None) -> Question:
+def filtered(question: Question, index: SearchedIndex, where: Filter | None) -> Question:
     """Return *question* about the positions that pass *where*."""
     if where is None:
         return question
@@ -375,7 +375,7 @@ def _vector_query(engine: Engine, request: Request) -> VectorQuery | None:
     return VectorQuery(name, unit, weight, min_cosine, getattr(embedder, "zero", min_cosine))
 
 
-def _answer(index: ScopeIndex, found: TopK, request: Request) -> Answer:
+def _answer(index: SearchedIndex, found: TopK, request: Request) -> Answer:
     """Load the *found* records, order ties by id, and keep the best of *request*."""
     accessed, scores = index.accessed(found.positions), found.scores
     places = list(accessed)

@@ -15,7 +15,7 @@ from typing import Final, Literal, NamedTuple
 
 import numpy as np
 
-from ..index import EarlyScan, Scan, ScopeIndex, cosines
+from ..index import EarlyScan, Scan, SearchedIndex, cosines, keyword_scores
 from ..model.arrays import Floats, Positions, Truths
 from ..model.filters import Compare
 from ..model.records import Explanation
@@ -150,12 +150,12 @@ class _Ranked(NamedTuple):
 class Search:
     """One search of *index*: candidates are narrowed step by step, and never changed."""
 
-    def __init__(self, index: ScopeIndex, question: Question, ranking: Ranking) -> None:
+    def __init__(self, index: SearchedIndex, question: Question, ranking: Ranking) -> None:
         self._index = index
         self._question = question
         self._ranking = ranking
         self._vector = question.vector
-        self._keyword = index.keyword_scores(question.words)
+        self._keyword = keyword_scores(index, question.words)
         self._spread: float = getattr(ranking, "spread", np.inf)
         if not index.has_outcomes:
             self._spread = getattr(ranking, "spread_unjudged", self._spread)

@@ -11,6 +11,7 @@ import pytest
 from bethink import EVERYWHERE, MemoryRecord, Subtree
 from bethink.index import keyword, scope
 from bethink.index.documents import MISMATCH_FACTOR
+from bethink.index.keyword_scoring import keyword_scores
 from bethink.index.scope import ScopeIndex
 from bethink.model.filters import Compare, Filter
 from bethink.model.namespaces import Scope
@@ -51,7 +52,7 @@ def opened(shelf: Shelf, rows: Sequence[Row], **given: tuple[Segment, ...]) -> S
 
 def told(index: ScopeIndex) -> dict[int, float]:
     """Return the keyword score of every live row."""
-    found = index.keyword_scores(Query(["cat", "red"], about_replies=True))
+    found = keyword_scores(index, Query(["cat", "red"], about_replies=True))
     living = index.columns["live"]
     return dict(zip(index.columns["row"][living].tolist(), found[living].tolist(), strict=True))
 
@@ -67,7 +68,7 @@ def test_what_is_written_one_by_one_is_as_if_loaded_at_once() -> None:
 def test_where_a_time_is_asked_for_what_tells_none_counts_less() -> None:
     index = loaded([row(1, "red cat of last Friday"), row(2, "red cat of Ann's aunt")])
     query = Query(["cat", "red"], about_replies=True)
-    plain, timed = (index.keyword_scores(query._replace(about_times=on)) for on in (False, True))
+    plain, timed = (keyword_scores(index, query._replace(about_times=on)) for on in (False, True))
     assert timed.tolist() == (plain * [1.0, MISMATCH_FACTOR]).tolist()
 
 

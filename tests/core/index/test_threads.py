@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from bethink import MemoryStore
 from bethink.index.bm25 import AuthorPostings, TermScores
 from bethink.index.columns import Columns
-from bethink.index.threads import (
+from bethink.index.keyword_scoring import (
     BORROW_WORDS,
     ENOUGH_WORDS,
     LEND_ANSWER,
@@ -19,8 +19,9 @@ from bethink.index.threads import (
     QUESTION_SHARE,
     SMALL_TALK_DISCOUNT,
     THREAD_BONUS,
-    Threads,
+    Evidence,
 )
+from bethink.index.threads import Threads
 
 NAMES = [("a", "s"), ("a", "t"), ("b", "s")]
 
@@ -114,7 +115,8 @@ def scores(
     links.code(NAMES[0])
     links.rebuild()
     documents, shares = np.array(list(share), dtype=np.int32), np.array(list(share.values()))
-    return links.score(TermScores([2.0], [len(share)], documents, shares, plain_count=1))
+    terms = TermScores([2.0], [len(share)], documents, shares, plain_count=1)
+    return Evidence(columns, 1).score(terms)
 
 
 def lifted(score: float, best: float) -> float:
@@ -183,7 +185,7 @@ def test_who_wrote_and_what_is_said_add_up_as_chances_do(code: list[tuple[str, s
     links.rebuild()
     named = {0: AuthorPostings(np.array([0, 1]), 0.6)}
     term = TermScores([2.0], [1], np.array([0]), np.array([0.5]), 0, named)
-    assert links.score(term) == pytest.approx(np.array([0.8, 0.6]))
+    assert Evidence(columns, len(code)).score(term) == pytest.approx(np.array([0.8, 0.6]))
 
 
 @pytest.mark.parametrize("content", [0, 1, ENOUGH_WORDS - 1, ENOUGH_WORDS, ENOUGH_WORDS + 1])

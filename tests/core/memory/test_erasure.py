@@ -28,6 +28,7 @@ from bethink import (
 )
 from bethink import index as resident
 from bethink.index import keyword
+from bethink.index.scope import ScopeIndex
 from bethink.index.vectors import VectorColumn
 from bethink.model.port import Backend, LogQuery, Segment
 from bethink.storage.sqlite import SQLiteBackend
@@ -266,6 +267,7 @@ def test_the_resident_index_forgets_the_words(path: Path, scope: Any) -> None:
             assert {hit.memory.id for hit in left}.isdisjoint({"3", "20"})
             assert len(left) == 4 * SEALED - 2
             index = engine_of(each).index.open(scope)
+            assert isinstance(index, ScopeIndex)
             assert not {"t3", "t20"} & {name for _, name in index.threads.codes}
             words = {term for block in index.keyword.blocks for term in block.terms}
             assert not {"zebra3", "zebra20"} & {*words, *index.keyword._tail}

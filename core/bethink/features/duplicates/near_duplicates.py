@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 import numpy as np
 
 from ...errors import SimilarMemoryError
-from ...index import Scan, ScopeIndex, directions, document
+from ...index import Scan, SearchedIndex, directions, document
 from ...memory.engine import Engine, Transaction
 from ...memory.memories import Memories
 from ...memory.writing import OnSimilar, build_record
@@ -207,7 +207,8 @@ def _candidates(
     rows: set[int] = set()
     with engine.index.lock:
         index = engine.index.open(scope)
-        scans = index.vectors[EMBEDDED].scans(directions(np.array(vectors)))
+        wanted = directions(np.array(vectors))
+        scans = index.vector_column(EMBEDDED, wanted.shape[1]).scans(wanted)
         for record, vector, scan in zip(records, vectors, scans, strict=True):
             near = (
                 _find_similar(index, record, scan, least)
@@ -220,7 +221,9 @@ def _candidates(
     return [(record, theirs.get(row)) for row, record in found.items()]
 
 
-def _find_similar(index: ScopeIndex, record: MemoryRecord, scan: Scan, least: float) -> Positions:
+def _find_similar(
+    index: SearchedIndex, record: MemoryRecord, scan: Scan, least: float
+) -> Positions:
     """Return the positions of live candidates for *record*, at most ``MAX_CANDIDATES``.
 
     Among more candidates, only those with equal figures count, the nearest first.
@@ -234,7 +237,7 @@ def _find_similar(index: ScopeIndex, record: MemoryRecord, scan: Scan, least: fl
     return near[np.argsort(-scan.bounds(near), kind="stable")][:MAX_CANDIDATES]
 
 
-def _find_same_words(index: ScopeIndex, record: MemoryRecord) -> Positions:
+def _find_same_words(index: SearchedIndex, record: MemoryRecord) -> Positions:
     """Return the positions of live records with all words of a text without a vector."""
     if terms := frozenset(document(record).terms):
         return _only_live(index, index.keyword.with_all(terms))[:MAX_CANDIDATES]
@@ -242,6 +245,6 @@ def _find_same_words(index: ScopeIndex, record: MemoryRecord) -> Positions:
     return _only_live(index, ((columns["length"] == 0) & (columns["words"] > 0)).nonzero()[0])
 
 
-def _only_live(index: ScopeIndex, places: Positions) -> Positions:
+def _only_live(index: SearchedIndex, places: Positions) -> Positions:
     found: Positions = places[index.columns["live"][places]]
     return found
