@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from bethink import EVERYWHERE, MemoryStore, Subtree
-from bethink.index.caches import FilterCache
 from bethink.index.columns import Columns
+from bethink.index.field_columns import FieldColumns
 from bethink.index.keyword import KeywordIndex
 
 from ..stored import assert_unlocked
@@ -91,7 +91,7 @@ def test_a_store_goes_on_when_it_was_interrupted(
 
 
 @pytest.mark.parametrize(
-    "step", [(KeywordIndex, "extend"), (Columns, "append"), (FilterCache, "append")], ids=str
+    "step", [(KeywordIndex, "extend"), (Columns, "append"), (FieldColumns, "append")], ids=str
 )
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), MemoryError()], ids=repr)
 def test_an_index_that_took_in_half_of_a_write_is_read_anew(

@@ -43,6 +43,9 @@ def _reads(path: Path, size: int) -> Iterator[Row]:
         yield "recall", _milli(lambda: store.recall("note of the dog"))
         filtered = _milli(lambda: store.recall("note of the dog", where=german))
         yield "first recall under a broad filter on JSON", filtered
+        store.recall("note of the dog", where={"metadata.lang": "fr"})
+        again = _milli(lambda: store.recall("note of the dog", where={"metadata.lang": "en"}))
+        yield "third recall under a filter on the field", again
         one, several = (_recalls_a_second(store, threads) for threads in (1, 64))
         yield "recalls a second, 64 threads against 1", f"{several / one:.2f}"
         yield "resident", f"{store.stats().resident_bytes / 1e6:,.1f} MB"

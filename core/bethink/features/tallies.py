@@ -26,7 +26,8 @@ def values(
     fields.limit("limit", asked.limit)
     fields.integer("offset", asked.offset, 0)
     engine.flush_for(passing)
-    return engine.backend.values(scope, unexpired(passing, engine.clock()), asked)
+    found = engine.backend.values(scope, unexpired(passing, engine.clock()), asked)
+    return [value for _, value in found]
 
 
 def tallies(store: MemoryStore, *, namespace: Scope) -> list[Tally]:

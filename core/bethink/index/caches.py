@@ -1,7 +1,7 @@
-"""Caches of the latest reads: records, vectors and filters in use are likely to be used again.
+"""Caches of the latest reads: records and vectors in use are likely to be used again.
 
 Once a part of the live rows had to be read and all fit into the cache, all are read: reading bit by
-bit would take two or three times as long. Filters are kept as columns, current with every write.
+bit would take two or three times as long.
 """
 
 from __future__ import annotations
@@ -12,17 +12,14 @@ from typing import Final
 
 import numpy as np
 
-from ..model.arrays import Column, Floats, Positions, Truths
-from ..model.filters import Filter, matcher, matches, sees_accesses
+from ..model.arrays import Column, Floats, Positions
 from ..model.records import MemoryRecord
-from .columns import Columns, grown
+from .columns import Columns
 from .reader import ScopeReader
 from .unit_vectors import unit_rows
 
 RECORD_CACHE_BYTES: Final = 1 << 24
 VECTOR_CACHE_BYTES: Final = 1 << 25
-MAX_FILTERS: Final = 8  # each costs every write a little
-MAX_FILTER_CHARACTERS: Final = 1000  # of its repr; a longer filter is hardly used twice
 
 READ_ALL_AFTER: Final = 24
 """Once a share of 1 / READ_ALL_AFTER of the live rows had to be read, all are worth reading."""
@@ -173,57 +170,6 @@ class VectorCache:
             self._vectors[start:end] = unit_rows(list(map(found.get, rows)), dimension)
             self._used = end
             self._slots["slot"][some] = np.arange(start, end)
-
-
-class FilterCache:
-    """The positions that pass each of the most recent filters."""
-
-    def __init__(self) -> None:
-        self._columns: dict[str, tuple[Filter, Column]] = {}
-
-    @property
-    def nbytes(self) -> int:
-        """The bytes in use."""
-        return sum(column.nbytes for _, column in self._columns.values())
-
-    def get(self, where: Filter, size: int) -> Truths | None:
-        """Return the positions among *size* that pass *where*, None if not in the cache."""
-        name = repr(where)  # equal filters may differ in meaning, as 1 and True do
-        if name not in self._columns:
-            return None
-        self._columns[name] = found = self._columns.pop(name)  # the most recent is the last
-        return found[1][:size]
-
-    def add(self, where: Filter, passing: Truths) -> None:
-        """Keep *passing*, by position, for the next use of *where*, in place of the oldest filter.
-
-        A filter on accesses is not kept: accesses change without notice to the cache.
-        """
-        name = repr(where)
-        if len(name) <= MAX_FILTER_CHARACTERS and not sees_accesses(where):
-            if len(self._columns) >= MAX_FILTERS:
-                del self._columns[next(iter(self._columns))]
-            self._columns[name] = where, passing
-
-    def append(self, records: Sequence[MemoryRecord], start: int) -> None:
-        """Take in the records at the positions from *start* on."""
-        end = start + len(records)
-        for name, (where, held) in self._columns.items():
-            column = grown(held, end)
-            column[start:end] = list(map(matcher(where), records))
-            self._columns[name] = where, column
-
-    def patch(self, position: int, record: MemoryRecord) -> None:
-        """Update the cached filters for a changed record."""
-        for where, column in self._columns.values():
-            column[position] = matches(where, record)
-
-    def keep(self, kept: Column) -> None:
-        """Remove the positions that are False in *kept* (bool by position)."""
-        self._columns = {
-            name: (where, column[: len(kept)][kept])
-            for name, (where, column) in self._columns.items()
-        }
 
 
 def record_bytes(record: MemoryRecord) -> int:

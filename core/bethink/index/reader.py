@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from ..model.arrays import Rows, Vector
 from ..model.filters import Filter
@@ -42,6 +43,11 @@ class ScopeReader:
         found = self._backend.by_row(rows)
         self.overtaken |= sum(each.state == "live" for each in found.values()) < len(rows)
         return found
+
+    def values(self, path: tuple[str, ...]) -> list[tuple[int, Any]]:
+        """Return row and value of the field at *path* of every live record."""
+        self.overtaken |= not self._again
+        return self._backend.values(self.scope, None, None, path)
 
     def matching(self, where: Filter) -> Rows:
         """Return the rows that pass *where*."""

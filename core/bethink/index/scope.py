@@ -18,9 +18,10 @@ from ..model.filters import Filter
 from ..model.namespaces import Scope, covers, from_pattern
 from ..model.port import EMBEDDED, IndexData, Row, Segment
 from ..model.records import MemoryRecord
-from .caches import FilterCache, RecordCache, VectorCache
+from .caches import RecordCache, VectorCache
 from .columns import FOREVER, MUTABLE, NEVER, ROOM, Columns, numbers, table
 from .documents import Document, document
+from .field_columns import FieldColumns
 from .keyword import BLOCK_DOCUMENTS, Block, KeywordIndex
 from .reader import ScopeReader
 from .segments import STORED, Owners, Piece, pack, unpack
@@ -54,7 +55,7 @@ class ScopeIndex:
         self.scope = reader.scope
         self.keyword = KeywordIndex()
         self.vectors: dict[str, VectorColumn] = {EMBEDDED: VectorColumn(dimension, room)}
-        self._filters = FilterCache()
+        self._fields = FieldColumns()
         self.namespaces: dict[str, int] = {}
         self._hold(Columns(room))
         self.loaded_at = 0  # this position of the journal
@@ -165,7 +166,7 @@ class ScopeIndex:
     def nbytes(self) -> int:
         """The approximate bytes in use."""
         found = self.columns.nbytes + self.keyword.nbytes + self.threads.nbytes
-        found += self._filters.nbytes + self._records.nbytes + self._order.nbytes + _OBJECT_BYTES
+        found += self._fields.nbytes + self._records.nbytes + self._order.nbytes + _OBJECT_BYTES
         found += sum(column.nbytes for column in self.vectors.values())
         return found + sum(cache.nbytes for cache in self._exact.values())
 
@@ -262,16 +263,19 @@ class ScopeIndex:
         self.has_outcomes |= record.outcome != 0
         for name, value in numbers(record).items():
             self.columns[name][position] = value
-        self._filters.patch(position, record)
+        self._fields.patch(position, record)
 
     def passing(self, where: Filter) -> Truths:
         """Return the positions that pass *where*, as booleans."""
-        found = self._filters.get(where, self.size)
+        for path in self._fields.missing(where):
+            values = dict(self.reader.values(path))
+            places = self.positions(list(values))
+            self._fields.add(path, self.size, places, values.values())
+        found = self._fields.passing(where, self.size)
         if found is None:
             places = self.positions(self.reader.matching(where))
             found = np.zeros(self.size, dtype=bool)
             found[places[places >= 0]] = True
-            self._filters.add(where, found)
         return found
 
     def within(self, scope: Scope, positions: Positions) -> Truths:
@@ -382,7 +386,7 @@ class ScopeIndex:
             thread=[self._thread(row.record) for row in rows],
             namespace=[self._namespace(row.record.namespace) for row in rows],
         )
-        self._filters.append([row.record for row in rows], self.size - len(rows))
+        self._fields.append([row.record for row in rows])
         for name, column in self.vectors.items():
             for start in range(0, len(rows), _BATCH_VECTORS):
                 batch = rows[start : start + _BATCH_VECTORS]
@@ -442,7 +446,7 @@ class ScopeIndex:
         kept[-1] |= not self.live_count
         self.keyword.keep(kept)
         self.columns.keep(kept)
-        self._filters.keep(kept)
+        self._fields.keep(kept)
         for column in self.vectors.values():
             column.keep(kept)
         for cache in self._exact.values():

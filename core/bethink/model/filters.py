@@ -13,9 +13,10 @@ inverts any condition.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 from operator import ge, gt, le, lt
 from typing import Any, Final, TypeAlias
 
@@ -110,7 +111,7 @@ def matcher(where: Filter | None) -> Callable[[MemoryRecord], bool]:
             return lambda record: not passes(record)
         case Compare(path, operator, operand):
             relation = RELATIONS[operator]
-            return lambda record: relation(_lookup(record, path), operand)
+            return lambda record: relation(lookup(record, path), operand)
 
 
 def constant(where: Filter | None) -> bool | None:
@@ -144,17 +145,20 @@ def unexpired(where: Filter | None, now: float) -> Filter:
     return unexpired if where is None else All((where, unexpired))
 
 
-def fields_of(where: Filter | None) -> frozenset[str]:
-    """Return the names of the fields that *where* reads."""
+def paths_of(where: Filter | None) -> Iterator[tuple[str, ...]]:
+    """Yield the paths of the fields that *where* reads."""
     match where:
         case Compare(path):
-            return frozenset(path[:1])
+            yield path
         case All(parts) | Any_(parts):
-            return frozenset[str]().union(*map(fields_of, parts))
+            yield from chain.from_iterable(map(paths_of, parts))
         case Not(part):
-            return fields_of(part)
-        case None:
-            return frozenset()
+            yield from paths_of(part)
+
+
+def fields_of(where: Filter | None) -> frozenset[str]:
+    """Return the names of the fields that *where* reads."""
+    return frozenset(path[0] for path in paths_of(where))
 
 
 def sees_accesses(where: Filter | None) -> bool:
@@ -241,7 +245,7 @@ def _operand(path: tuple[str, ...], operand: object) -> Any:
     return checked
 
 
-def _lookup(record: MemoryRecord, path: tuple[str, ...]) -> Any:
+def lookup(record: MemoryRecord, path: tuple[str, ...]) -> Any:
     """Return the value at *path*, None for a missing value."""
     found = getattr(record, path[0])
     rest = path[1:]

@@ -344,8 +344,14 @@ class Backend(Reader, Protocol):
     def by_row(self, rows: Sequence[int]) -> dict[int, MemoryRecord]:
         """Return the records whose current row is among *rows*."""
 
-    def values(self, scope: Scope, where: Filter | None, page: Page | None = None) -> list[Any]:
-        """Return the values of the live records that ``select`` would return."""
+    def values(
+        self,
+        scope: Scope,
+        where: Filter | None,
+        page: Page | None = None,
+        path: tuple[str, ...] = ("value",),
+    ) -> list[tuple[int, Any]]:
+        """Return row and value at *path* of the live records that ``select`` would return."""
 
     def matching(self, scope: Scope, where: Filter) -> Rows:
         """Return the rows of the live records in *scope* that pass *where*, ascending."""

@@ -19,7 +19,7 @@ import numpy as np
 
 from ..errors import ValidationError
 from ..model.arrays import Rows, Vector
-from ..model.filters import Filter, matcher
+from ..model.filters import Filter, lookup, matcher
 from ..model.inspection import Inspection
 from ..model.namespaces import Scope, covers
 from ..model.port import (
@@ -123,8 +123,15 @@ class PastBackend:
         found.sort(key=_sort_key(page.by), reverse=page.descending)
         return page.cut(Stored(each.row, each.record) for each in found)
 
-    def values(self, scope: Scope, where: Filter | None, page: Page | None = None) -> list[Any]:
-        return [each.record.value for each in self.select(scope, where, page)]
+    def values(
+        self,
+        scope: Scope,
+        where: Filter | None,
+        page: Page | None = None,
+        path: tuple[str, ...] = ("value",),
+    ) -> list[tuple[int, Any]]:
+        found = self.select(scope, where, page)
+        return [(each.row, lookup(each.record, path)) for each in found]
 
     def matching(self, scope: Scope, where: Filter) -> Rows:
         passes = matcher(where)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
 from bethink.index.reader import ScopeReader
 from bethink.model.arrays import Rows, Vector
-from bethink.model.filters import Filter, matches
+from bethink.model.filters import Filter, lookup, matches
 from bethink.model.namespaces import Scope
 from bethink.model.port import Row
 from bethink.model.records import MemoryRecord
@@ -22,6 +23,7 @@ class Shelf(ScopeReader):
         self.rows = {row.row: row for row in rows}
         self.read: list[list[int]] = []
         self.filters: list[Filter] = []
+        self.paths: list[tuple[str, ...]] = []
 
     def _found(self, rows: Sequence[int]) -> list[Row]:
         self.read.append(list(rows))
@@ -32,6 +34,10 @@ class Shelf(ScopeReader):
 
     def vectors(self, rows: Sequence[int], name: str) -> dict[int, Vector]:
         return {row.row: row.vectors[name] for row in self._found(rows) if name in row.vectors}
+
+    def values(self, path: tuple[str, ...]) -> list[tuple[int, Any]]:
+        self.paths.append(path)
+        return [(row.row, lookup(row.record, path)) for row in self.rows.values()]
 
     def matching(self, where: Filter) -> Rows:
         self.filters.append(where)

@@ -305,21 +305,30 @@ def test_recall_narrows_by_its_filter(store: MemoryStore, path: Path) -> None:
     assert len(store.recall("cat", k=99, where={"metadata.n": 1})) == 11
 
 
+@pytest.mark.parametrize(
+    ("read", "where"),
+    [("values", {"category": "x"}), ("matching", {"content": {"$contains": "a"}, "category": "x"})],
+)
 def test_what_is_written_between_index_and_filter_lets_nothing_else_pass(
-    store: MemoryStore, path: Path, monkeypatch: pytest.MonkeyPatch
+    store: MemoryStore,
+    path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    read: str,
+    where: dict[str, Any],
 ) -> None:
     from bethink.storage.sqlite import SQLiteBackend
 
-    matching = SQLiteBackend.matching
+    real = getattr(SQLiteBackend, read)
+    store.recall("red cat", where=where)
 
     def late(self: SQLiteBackend, *given: Any) -> Any:
         with MemoryStore(path) as other:
             other.store("a late red cat", category="x")
-        return matching(self, *given)
+        return real(self, *given)
 
     store.store_many([{"content": "a red cat", "category": "x"}, "a red cat"])
-    monkeypatch.setattr(SQLiteBackend, "matching", late)
-    found = store.recall("red cat", where={"category": "x"})
+    monkeypatch.setattr(SQLiteBackend, read, late)
+    found = store.recall("red cat", where=where)
     assert [hit.memory.content for hit in found] == ["a red cat", "a late red cat"]
 
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Final, TypeAlias, TypeVar
 import numpy as np
 
 from ...model.arrays import Rows, Vector
-from ...model.filters import Filter, fields_of, matcher, unexpired
+from ...model.filters import Filter, fields_of, lookup, matcher, unexpired
 from ...model.maintenance import VectorIndexes
 from ...model.namespaces import EVERYWHERE, Scope
 from ...model.port import (
@@ -42,7 +42,6 @@ from .rows import (
     LISTED,
     Listed,
     ask_setting,
-    from_json,
     read_head,
     read_number,
     read_setting,
@@ -125,14 +124,23 @@ class SQLBackend(SQLReader):
         to_record = self._auth.to_record
         return {row: to_record(values) for row, *values in found}
 
-    def values(self, scope: Scope, where: Filter | None, page: Page | None = None) -> list[Any]:
+    def values(
+        self,
+        scope: Scope,
+        where: Filter | None,
+        page: Page | None = None,
+        path: tuple[str, ...] = ("value",),
+    ) -> list[tuple[int, Any]]:
         page = page or Page()
         sql, parameters, exact, using = self._selection(scope, where)
         if self._auth.keyed or not exact:  # codes and such filters need whole records
-            return [each.record.value for each in self.select(scope, where, page)]
-        chosen = f"SELECT value FROM records {using} WHERE {sql} {order_sql(page)} LIMIT ? OFFSET ?"
-        texts = self._rows(chosen, *parameters, *limits(page))
-        return [None if text is None else from_json(text) for (text,) in texts]
+            found = self.select(scope, where, page)
+            return [(each.row, lookup(each.record, path)) for each in found]
+        chosen = f"SELECT row, {path[0]} FROM records {using} WHERE {sql} {order_sql(page)}"
+        texts = self._rows(f"{chosen} LIMIT ? OFFSET ?", *parameters, *limits(page))
+        distinct = {text for _, text in texts}  # many records have the same metadata
+        values = {text: lookup(to_part(path[:1], [text]), path) for text in distinct}
+        return [(row, values[text]) for row, text in texts]
 
     def matching(self, scope: Scope, where: Filter) -> Rows:
         sql, parameters, exact, using = self._selection(scope, where)
