@@ -91,8 +91,10 @@ class _ValueColumn:
     def passing(self, operator: str, operand: Any) -> Truths:
         """Return the positions whose value has the relation *operator* to *operand*."""
         numbers = self._columns["number"]
-        if operator == "$eq" and isinstance(operand, str):
-            return np.equal(numbers, self._numbers.get(operand, -1))
+        wanted = {"$eq": [operand], "$in": operand}.get(operator)
+        if wanted and all(isinstance(each, str) for each in wanted):
+            found: Truths = np.isin(numbers, [self._numbers.get(each, -1) for each in wanted])
+            return found
         relation = RELATIONS[operator]
         return np.array([relation(value, operand) for value in self._values], dtype=bool)[numbers]
 
