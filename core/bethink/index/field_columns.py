@@ -71,8 +71,11 @@ class _ValueColumn:
         return self._columns.nbytes + self.value_bytes
 
     def _number(self, value: Any) -> int:
-        is_text = value is None or isinstance(value, str)
-        key: Hashable = value if is_text else (to_json(value),)
+        key: Hashable = value
+        if isinstance(value, int | float):
+            key = type(value), value  # 1 is not True
+        elif isinstance(value, list | dict):
+            key = (to_json(value),)
         number = self._numbers.setdefault(key, len(self._values))
         if number == len(self._values):
             self._values.append(value)
