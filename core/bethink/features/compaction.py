@@ -84,7 +84,7 @@ class CompactionVerbs(Memories):
         except CompactedError:
             return 0
         # A snapshot needs the entry of the moment, since accesses may be newer than the entry.
-        named = {snapshot.seq for snapshot in self._moments.all()}
+        named = {snapshot.seq for snapshot in self._engine.backend.journal_reader.snapshots()}
         while seq in named:
             seq -= 1
         return seq

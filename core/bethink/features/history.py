@@ -1,19 +1,23 @@
-"""The verbs ``diff`` and ``audit``: differences between two moments, and the versions of a fact."""
+"""The journal, snapshots, differences between two moments, and the versions of a fact."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
+from ..errors import NotFoundError
 from ..memory.memories import Memories
 from ..memory.moments import When
 from ..model import fields
 from ..model.namespaces import Scope, check_namespace, check_scope, covers
-from ..model.port import Backend, Current, JournalReader, LogQuery
-from ..model.records import LogEntry, MemoryRecord, spelled_alike
+from ..model.patterns import lazy_pattern
+from ..model.port import Backend, Current, JournalReader, LogQuery, entry_at
+from ..model.records import LogEntry, MemoryRecord, Snapshot, spelled_alike
 from ..model.replay import Moment, changed_fields, records_at, replayed
 from ..model.values import Value
+
+_OTHER_MOMENT: Final = lazy_pattern(r"#?\d+(?:\.\d+)?[smhdw]?")  # an entry, seconds, an age
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +71,59 @@ class Version(Value):
 
 
 class HistoryVerbs(Memories):
-    """The verbs ``diff`` and ``audit``."""
+    """The verbs ``log``, ``entry``, ``snapshot``, ``snapshots``, ``diff`` and ``audit``."""
+
+    def log(
+        self,
+        *,
+        limit: int | None = 100,
+        id: str | None = None,
+        namespace: Scope | None = None,
+        since: int = 0,
+        until: int | None = None,
+        skip_damaged: bool = False,
+    ) -> list[LogEntry]:
+        """Return the journal, newest first: of a record, of a namespace, after entry *since*.
+
+        *until* is the last entry to return, None for the newest entry.
+        Entries "touch" and "snapshot" belong to no single record: ``id`` and ``namespace`` are
+        None. A damaged entry raises ``CorruptStoreError`` with the entry's number; with
+        *skip_damaged*, the entry is listed with the action "damaged" and no changes.
+        """
+        self._engine.check_open()
+        scope = None if namespace is None else check_scope(namespace)
+        most = fields.limit("limit", limit)
+        of = None if id is None else fields.identifier("id", id)
+        skip = fields.boolean("skip_damaged", skip_damaged)
+        first = fields.integer("since", since, 0)
+        last = None if until is None else fields.integer("until", until, 0)
+        return self._engine.backend.log(LogQuery(most, of, scope, first, last, skip))
+
+    def entry(self, seq: int) -> LogEntry:
+        """Return journal entry *seq*; an unknown or compacted entry raises ``NotFoundError``."""
+        self._engine.check_open()
+        found = entry_at(self._engine.backend, fields.integer("seq", seq, 1))
+        if found is None:
+            raise NotFoundError("journal entry", str(seq))
+        return found
+
+    def snapshot(self, name: str) -> Snapshot:
+        """Give the present a *name* for later.
+
+        A name in use, or a name that reads as a moment ("2026-11-24", "2d", "#7"), raises
+        ``ValidationError``.
+        The journal gets an entry "snapshot" right after the named moment.
+        """
+        label = fields.label("name", name)
+        if _OTHER_MOMENT.fullmatch(label) or fields.iso_seconds(label) is not None:
+            fields.fail(f"{label!r} reads as a moment; a snapshot needs a different name")
+        with self._engine.writing(closing=True) as transaction:
+            return transaction.snapshot(label)
+
+    def snapshots(self) -> list[Snapshot]:
+        """Return the snapshots, oldest first."""
+        self._engine.check_open()
+        return self._engine.backend.journal_reader.snapshots()
 
     def diff(self, since: When, until: When | None = None, *, namespace: Scope = "default") -> Diff:
         """Return the live records of *namespace* added, changed or removed between two moments.
@@ -76,8 +132,7 @@ class HistoryVerbs(Memories):
         are no change.
         """
         first, scope = self._moments.find(since), check_scope(namespace)
-        last = self._moments.now() if until is None else self._moments.find(until)
-        return _diff(self._engine.backend, first, last, scope)
+        return _diff(self._engine.backend, first, self._moment(until), scope)
 
     def audit(
         self,
@@ -93,8 +148,15 @@ class HistoryVerbs(Memories):
         *limit*, only the last so many.
         """
         place, name = check_namespace(namespace), fields.label("key", key)
-        known = self._moments.now() if as_of is None else self._moments.find(as_of)
+        known = self._moment(as_of)
         return _audit(self._engine.backend, place, name, known.seq, fields.limit("limit", limit))
+
+    def _moment(self, when: When | None) -> Moment:
+        """Return the moment *when*, the present for None."""
+        if when is not None:
+            return self._moments.find(when)
+        self._engine.check_open()
+        return Moment(self._engine.backend.head(), self._engine.clock())
 
 
 def _diff(backend: Backend, since: Moment, until: Moment, scope: Scope) -> Diff:

@@ -17,6 +17,7 @@ from typing import Any, Final, Literal, TypeAlias
 from ..errors import CorruptStoreError, NotFoundError, RateLimitError
 from ..memory.engine import Engine, Transaction
 from ..memory.memories import Memories
+from ..memory.writing import find_live
 from ..model import fields
 from ..model.filters import All, Compare
 from ..model.namespaces import EVERYWHERE
@@ -62,7 +63,7 @@ class OutcomeEntry(Value):
 
 
 class OutcomeVerbs(Memories):
-    """The verbs on outcomes: ``record_outcome``, the marks, ``outcomes`` and ``drift``."""
+    """The verbs ``reinforce``, ``record_outcome``, the marks, ``outcomes`` and ``drift``."""
 
     def record_outcome(self, id: str, outcome: Verdict, session: str | None = None) -> MemoryRecord:
         """Note that following a memory "worked" (+0.2), "failed" (-0.3) or was "partial" (+0.05).
@@ -83,6 +84,24 @@ class OutcomeVerbs(Memories):
             moved = _round_outcome(before.outcome + VERDICT_STEPS[verdict])
             details = {} if named is None else {"session": named}
             after = _set_outcome(transaction, row, before, moved, verdict, details)
+        return self._engine.current(after)
+
+    def reinforce(self, id: str, amount: float = 0.1) -> MemoryRecord:
+        """Raise a live record's importance by *amount* in [0, 1], up to 1, and count an access.
+
+        An *id* that is unknown, expired or not live raises ``NotFoundError``.
+        """
+        raised, name = fields.number("amount", amount, 0.0, 1.0), fields.identifier("id", id)
+        with self._engine.writing() as transaction:
+            row, before = find_live(transaction, name)
+            now = transaction.now
+            changes: dict[str, Any] = {
+                "importance": min(before.importance + raised, 1.0),
+                "access_count": before.access_count + 1,
+                "last_accessed_at": max(now, before.last_accessed_at or now),
+            }
+            after = replace(before, **changes, updated_at=now)
+            transaction.change(row, before, after, {}, "reinforce", changes)
         return self._engine.current(after)
 
     def mark_useful(self, ids: str | Iterable[str]) -> list[MemoryRecord]:

@@ -6,43 +6,29 @@ import logging
 import os
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
-from types import TracebackType
-from typing import (
-    Any,
-    ClassVar,
-    Literal,
-    NoReturn,
-    Self,
-    TypeVar,
-    Unpack,
-    get_args,
-)
+from typing import Any, ClassVar, Literal, NoReturn, Self, TypeVar, Unpack, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from ..calls import spelled_out
 from ..embedders import Embedder, StaticEmbedder, check_embedder, embedder_for
-from ..errors import NotFoundError
 from ..index import MAX_RESIDENT
 from ..model import fields
 from ..model.filters import Where, constant, parse
 from ..model.forks import fork_lock, watch
 from ..model.ids import IdFactory
 from ..model.namespaces import EVERYWHERE, Scope, check_namespace, check_scope
-from ..model.port import EMBEDDED, LogQuery, Page, entry_at
+from ..model.port import EMBEDDED, Page
 from ..model.progress import Progress, Tell, telling
 from ..model.records import (
     GIVEN_DEFAULTS,
     Changes,
     Fields,
     Listed,
-    LogEntry,
     MemoryRecord,
     Order,
     RecallResult,
-    Snapshot,
     SortField,
 )
 from ..storage import Anchor, open_backend
@@ -128,12 +114,7 @@ class Closable:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 
@@ -319,24 +300,6 @@ class Memories(View, Closable):
         """Bring archived records back, as ``restore`` does for forgotten; return the number."""
         return writing.bring_back(self._engine, fields.ids(ids), "archived", "unarchive")
 
-    def reinforce(self, id: str, amount: float = 0.1) -> MemoryRecord:
-        """Raise a live record's importance by *amount* in [0, 1], up to 1, and count an access.
-
-        An *id* that is unknown, expired or not live raises ``NotFoundError``.
-        """
-        raised, name = fields.number("amount", amount, 0.0, 1.0), fields.identifier("id", id)
-        with self._engine.writing() as transaction:
-            row, before = writing.find_live(transaction, name)
-            now = transaction.now
-            changes: dict[str, Any] = {
-                "importance": min(before.importance + raised, 1.0),
-                "access_count": before.access_count + 1,
-                "last_accessed_at": max(now, before.last_accessed_at or now),
-            }
-            after = replace(before, **changes, updated_at=now)
-            transaction.change(row, before, after, {}, "reinforce", changes)
-        return self._engine.current(after)
-
     def recall(
         self,
         query: str | None,
@@ -410,53 +373,6 @@ class Memories(View, Closable):
         """Return the length of the vectors called *name*, None if no record ever had any."""
         self._engine.check_open()
         return self._engine.backend.dimension(fields.label("name", name))
-
-    def log(
-        self,
-        *,
-        limit: int | None = 100,
-        id: str | None = None,
-        namespace: Scope | None = None,
-        since: int = 0,
-        until: int | None = None,
-        skip_damaged: bool = False,
-    ) -> list[LogEntry]:
-        """Return the journal, newest first: of a record, of a namespace, after entry *since*.
-
-        *until* is the last entry to return, None for the newest entry.
-        Entries "touch" and "snapshot" belong to no single record: ``id`` and ``namespace`` are
-        None. A damaged entry raises ``CorruptStoreError`` with the entry's number; with
-        *skip_damaged*, the entry is listed with the action "damaged" and no changes.
-        """
-        self._engine.check_open()
-        scope = None if namespace is None else check_scope(namespace)
-        most = fields.limit("limit", limit)
-        of = None if id is None else fields.identifier("id", id)
-        skip = fields.boolean("skip_damaged", skip_damaged)
-        first = fields.integer("since", since, 0)
-        last = None if until is None else fields.integer("until", until, 0)
-        return self._engine.backend.log(LogQuery(most, of, scope, first, last, skip))
-
-    def entry(self, seq: int) -> LogEntry:
-        """Return journal entry *seq*; an unknown or compacted entry raises ``NotFoundError``."""
-        self._engine.check_open()
-        found = entry_at(self._engine.backend, fields.integer("seq", seq, 1))
-        if found is None:
-            raise NotFoundError("journal entry", str(seq))
-        return found
-
-    def snapshot(self, name: str) -> Snapshot:
-        """Give the present a *name* for later.
-
-        A name in use, or a name that reads as a moment ("2026-11-24", "2d", "#7"), raises
-        ``ValidationError``.
-        The journal gets an entry "snapshot" right after the named moment.
-        """
-        return self._moments.take(fields.label("name", name))
-
-    def snapshots(self) -> list[Snapshot]:
-        """Return the snapshots, oldest first."""
-        return self._moments.all()
 
     @property
     def closed(self) -> bool:

@@ -13,7 +13,6 @@ from typing import Final, TypeAlias
 from ..errors import CompactedError, NotFoundError, ValidationError
 from ..index import PastIndex
 from ..model import fields
-from ..model.patterns import lazy_pattern
 from ..model.port import LogQuery, entry_at
 from ..model.records import LogEntry, Snapshot
 from ..model.replay import Moment
@@ -29,8 +28,6 @@ A time is a float, an aware datetime or an ISO text.
 MAX_MOMENTS: Final = 2
 """Number of moments whose index is kept after a recall."""
 
-_OTHER_MOMENT: Final = lazy_pattern(r"#?\d+(?:\.\d+)?[smhdw]?")  # an entry, seconds, an age
-
 
 class Moments:
     """The moments of the store behind *engine*."""
@@ -40,26 +37,6 @@ class Moments:
         self._indexes: dict[int, PastIndex] = {}
         self._checked = engine.backend.head(), engine.backend.breaks
         self._embedder = engine.embedder
-
-    def take(self, name: str) -> Snapshot:
-        """Name the present, after writing pending accesses.
-
-        A *name* that reads as a time, an age or the number of an entry raises ``ValidationError``.
-        """
-        if _OTHER_MOMENT.fullmatch(name) or fields.iso_seconds(name) is not None:
-            fields.fail(f"{name!r} reads as a moment; a snapshot needs a different name")
-        with self._engine.writing(closing=True) as transaction:
-            return transaction.snapshot(name)
-
-    def all(self) -> list[Snapshot]:
-        """Return the named moments, oldest first."""
-        self._engine.check_open()
-        return self._engine.backend.journal_reader.snapshots()
-
-    def now(self) -> Moment:
-        """Return the present as a moment."""
-        self._engine.check_open()
-        return Moment(self._engine.backend.head(), self._engine.clock())
 
     def find(self, when: When) -> Moment:
         """Return the moment of *when*; raise ``NotFoundError`` for an unknown snapshot."""
