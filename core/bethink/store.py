@@ -27,8 +27,7 @@ from .features.undo import UndoVerbs
 from .features.vector_indexes import VectorIndexVerbs
 from .features.why_not import WhyNotVerbs
 from .memory.engine import Engine, Transaction
-from .memory.moments import When
-from .model.replay import Moment
+from .memory.moments import Moment, When
 
 
 @suggesting

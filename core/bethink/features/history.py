@@ -8,14 +8,14 @@ from typing import Any, Final
 
 from ..errors import NotFoundError
 from ..memory.memories import Memories
-from ..memory.moments import When
+from ..memory.moments import Moment, When
 from ..model import fields
 from ..model.namespaces import Scope, check_namespace, check_scope, covers
 from ..model.patterns import lazy_pattern
 from ..model.port import Backend, Current, JournalReader, LogQuery, entry_at
 from ..model.records import LogEntry, MemoryRecord, Snapshot, spelled_alike
-from ..model.replay import Moment, changed_fields, records_at, replayed
 from ..model.values import Value
+from ..storage import changed_fields, records_at, replayed
 
 _OTHER_MOMENT: Final = lazy_pattern(r"#?\d+(?:\.\d+)?[smhdw]?")  # an entry, seconds, an age
 

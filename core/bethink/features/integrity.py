@@ -21,13 +21,12 @@ from ..memory.engine import Engine, stated_dimension
 from ..memory.memories import Memories
 from ..model import fields
 from ..model.inspection import Access, Inspection, Move, RecordTrace
-from ..model.journal import BASE
 from ..model.namespaces import EVERYWHERE
 from ..model.port import DIMENSION_SETTING, EMBEDDED, Entry
 from ..model.progress import Progress, Tell, telling
 from ..model.records import MemoryRecord, Problem, ProblemKind, different
-from ..model.replay import ACCESS_FIELDS, record_of, replayed
 from ..model.values import Value
+from ..storage import ACCESS_FIELDS, BASE, record_of, replayed
 from .transfer import copy_by_export
 
 MAX_PROBLEMS: Final = 1000

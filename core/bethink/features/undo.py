@@ -14,7 +14,7 @@ from ..model import fields
 from ..model.arrays import Vector
 from ..model.port import EMBEDDED, Backend, LogQuery, entry_at
 from ..model.records import LogEntry, MemoryRecord, State, different, embedded_text
-from ..model.replay import SILENT_FIELDS, RecordAt, changed_fields, records_at
+from ..storage import SILENT_FIELDS, RecordAt, changed_fields, records_at
 from .files import refuse_gaps
 from .links import LINK_ACTIONS, undo_link
 

@@ -7,6 +7,7 @@ to the moment, even an entry with a later date.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, TypeAlias
 
@@ -15,7 +16,6 @@ from ..index import PastIndex
 from ..model import fields
 from ..model.port import LogQuery, entry_at
 from ..model.records import LogEntry, Snapshot
-from ..model.replay import Moment
 from ..storage import PastBackend
 from .engine import Engine
 
@@ -27,6 +27,14 @@ A time is a float, an aware datetime or an ISO text.
 
 MAX_MOMENTS: Final = 2
 """Number of moments whose index is kept after a recall."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Right after journal entry *seq*, at the time *at*."""
+
+    seq: int
+    at: float
 
 
 class Moments:

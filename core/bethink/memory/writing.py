@@ -14,7 +14,6 @@ from ..errors import NotFoundError, ValidationError
 from ..model.arrays import Vector
 from ..model.fields import check_held, content
 from ..model.filters import Filter, matches
-from ..model.journal import non_empty_fields
 from ..model.namespaces import EVERYWHERE, Scope, covers
 from ..model.port import EMBEDDED, Stored, Writer
 from ..model.progress import Tell
@@ -27,6 +26,7 @@ from ..model.records import (
     checked_fields,
     different,
     new_record,
+    non_empty_fields,
 )
 from .engine import Engine, Transaction
 

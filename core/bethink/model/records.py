@@ -223,6 +223,7 @@ def checked_fields(given: Mapping[str, Any]) -> dict[str, Any]:
 
 _FIELDS: Final = MemoryRecord.__slots__
 _JSON: Final = ("value", "metadata")
+_NOTHING: Final[tuple[Any, ...]] = ((), {})
 _values = attrgetter(*_FIELDS)
 set_field = object.__setattr__
 _Draft: Any = make_dataclass(
@@ -268,6 +269,16 @@ def _own(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _own(each) for name, each in value.items()}
     return list(map(_own, value)) if isinstance(value, list) else value
+
+
+def non_empty_fields(record: MemoryRecord) -> dict[str, Any]:
+    """Return the fields of *record* that are not empty, as the journal stores fields."""
+    fields = zip(_FIELDS, _values(record), strict=True)
+    return {
+        name: value
+        for name, value in fields
+        if value is not None and (value or name == "value" or value not in _NOTHING)
+    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,28 +10,24 @@ from typing import TYPE_CHECKING, Final, Literal
 from ..errors import MissingExtraError, ValidationError
 from ..model import fields
 from ..model.port import Backend
-from .anchors import Anchor, FileAnchor
-from .folders import make_folder, replace_file
-from .past import PastBackend
-from .urls import without_password
+from .anchors import Anchor as Anchor
+from .anchors import FileAnchor as FileAnchor
+from .folders import make_folder as make_folder
+from .folders import replace_file as replace_file
+from .journal import BASE as BASE
+from .journal import is_well_formed as is_well_formed
+from .past import PastBackend as PastBackend
+from .replay import ACCESS_FIELDS as ACCESS_FIELDS
+from .replay import SILENT_FIELDS as SILENT_FIELDS
+from .replay import RecordAt as RecordAt
+from .replay import changed_fields as changed_fields
+from .replay import record_of as record_of
+from .replay import records_at as records_at
+from .replay import replayed as replayed
+from .urls import without_password as without_password
 
 if TYPE_CHECKING:
     from .postgres import PostgresBackend, ShardServers
-
-__all__ = [
-    "Anchor",
-    "FileAnchor",
-    "PastBackend",
-    "database_exists",
-    "file_of",
-    "let_move",
-    "make_folder",
-    "migrate_database",
-    "open_backend",
-    "replace_file",
-    "shard_servers",
-    "without_password",
-]
 
 _MIN_KEY_BYTES: Final = 16
 

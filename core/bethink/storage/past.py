@@ -41,7 +41,7 @@ from ..model.port import (
 )
 from ..model.progress import Tell
 from ..model.records import LIVE, LogEntry, MemoryRecord, State, embedded_text
-from ..model.replay import RecordAt, records_at
+from .replay import RecordAt, records_at
 
 Embed = Callable[[Sequence[MemoryRecord]], list[Vector]]
 

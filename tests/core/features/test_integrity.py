@@ -20,7 +20,7 @@ from bethink import EVERYWHERE, BethinkError, CorruptStoreError, HashEmbedder, M
 from bethink.features.integrity import MAX_PROBLEMS, _ReplayedRecord
 from bethink.model.inspection import RecordTrace
 from bethink.model.port import Entry
-from bethink.model.replay import record_of, replayed
+from bethink.storage.replay import record_of, replayed
 from bethink.testing.contracts.samples import records_of
 
 from ...stored import alter

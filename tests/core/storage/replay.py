@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import replace
 
 from bethink import LogEntry, MemoryRecord, MemoryStore
-from bethink.model.journal import START, chain_hash, digest
+from bethink.storage.journal import START, chain_hash, digest
 from bethink.storage.sql.journal_reader import to_log_entry
 from bethink.testing.contracts.samples import records_of
 

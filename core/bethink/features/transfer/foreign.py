@@ -19,9 +19,15 @@ from ...memory.engine import Engine, Transaction
 from ...memory.memories import Memories
 from ...model import fields as checks
 from ...model.arrays import Vector
-from ...model.journal import non_empty_fields
 from ...model.port import EMBEDDED
-from ...model.records import LOWEST_LIVE, MemoryRecord, State, different, embedded_text
+from ...model.records import (
+    LOWEST_LIVE,
+    MemoryRecord,
+    State,
+    different,
+    embedded_text,
+    non_empty_fields,
+)
 from ..links import LINK_ACTIONS, check_ends, check_kind
 from ..outcomes import note_import
 from .lines import FIELDS, checked_fields, record_of

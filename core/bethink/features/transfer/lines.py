@@ -21,9 +21,8 @@ import numpy as np
 from ...errors import CorruptStoreError, NotABethinkFileError, SchemaTooNewError, ValidationError
 from ...model import fields
 from ...model.arrays import Vector
-from ...model.journal import non_empty_fields
 from ...model.port import Entry
-from ...model.records import RECORD_FIELDS, MemoryRecord, Snapshot
+from ...model.records import RECORD_FIELDS, MemoryRecord, Snapshot, non_empty_fields
 
 FORMAT: Final = "bethink export"
 VERSION: Final = 1

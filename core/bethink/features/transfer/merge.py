@@ -20,11 +20,17 @@ from ...errors import StorageError, ValidationError
 from ...memory.engine import Engine, Transaction
 from ...memory.writing import comes_after, leads_to, supersede
 from ...model import fields
-from ...model.journal import non_empty_fields
 from ...model.namespaces import EVERYWHERE, Scope, covers
 from ...model.port import EMBEDDED, Backend, Link, Row
 from ...model.progress import Tell, counted
-from ...model.records import LOWEST_LIVE, RECORD_FIELDS, MemoryRecord, State, different
+from ...model.records import (
+    LOWEST_LIVE,
+    RECORD_FIELDS,
+    MemoryRecord,
+    State,
+    different,
+    non_empty_fields,
+)
 from ...model.values import Value
 from ...storage import file_of, open_backend
 from ..duplicates import DuplicateSearch, Match, combine, has_more_words

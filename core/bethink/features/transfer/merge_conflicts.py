@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from ...memory.engine import Transaction
-from ...model.journal import BASE
 from ...model.port import Backend, LogQuery, Stored
 from ...model.records import MemoryRecord
+from ...storage import BASE
 from ..duplicates import are_interchangeable
 from ..files import path_of, records_by_key, start_byte
 from ..statements import parse_record

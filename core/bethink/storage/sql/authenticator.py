@@ -15,9 +15,9 @@ from typing import Any, Final
 
 from ...errors import CorruptStoreError, TamperedError
 from ...model.arrays import Vector
-from ...model.journal import digest
 from ...model.port import EMBEDDED, Entry, Row
 from ...model.records import MemoryRecord
+from ..journal import digest
 from .connection import Connection
 from .rows import (
     COLUMNS,

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from ...model.fields import to_json
-from ...model.journal import BASE, SALT_BYTES, digest, non_empty_fields
 from ...model.port import Current
-from ...model.records import MemoryRecord
-from ...model.replay import past_record, replayed
+from ...model.records import MemoryRecord, non_empty_fields
+from ..journal import BASE, SALT_BYTES, digest
+from ..replay import past_record, replayed
 from .authenticator import ENTRY, Authenticator, parse_code
 from .connection import Connection
 from .cut import CutMark, base_link, changed_sum, read_cut

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from ...errors import CorruptStoreError
 from ...model.fields import to_json
-from ...model.journal import START, chain_hash
+from ..journal import START, chain_hash
 from .connection import Connection, Cursor
 from .rows import RowTypes, ask_setting, from_json, to_setting
 

@@ -15,10 +15,10 @@ import numpy as np
 
 from ...errors import BethinkError, CorruptStoreError, StorageError
 from ...model.inspection import Access, Move, RecordTrace
-from ...model.journal import START, chain_hash, digest
 from ...model.port import EMBEDDED, SEGMENT_FORMAT, Entry
 from ...model.progress import Tell, counted
 from ...model.records import MemoryRecord, Problem
+from ..journal import START, chain_hash, digest
 from .authenticator import (
     EMBEDDED_VECTOR,
     ENTRY,

@@ -13,10 +13,10 @@ from typing import Any, Final
 
 from ...errors import CorruptStoreError
 from ...model.arrays import Vector
-from ...model.journal import BASE, non_empty_fields
 from ...model.namespaces import Scope
 from ...model.port import Current, Cut, Entry, Link, RecordHistory, Row
-from ...model.records import LogEntry, Snapshot
+from ...model.records import LogEntry, Snapshot, non_empty_fields
+from ..journal import BASE
 from .authenticator import Authenticator
 from .connection import Connection, Connections, Cursor
 from .cut import CutMark, read_cut

@@ -11,16 +11,9 @@ from typing import Any, Final
 from ...errors import DimensionError, ValidationError
 from ...model.arrays import Vector
 from ...model.fields import to_json
-from ...model.journal import (
-    FULL_RECORD,
-    SALT_BYTES,
-    START,
-    chain_hash,
-    digest,
-    non_empty_fields,
-)
 from ...model.port import EMBEDDED, Compacted, Row
-from ...model.records import MemoryRecord, State
+from ...model.records import MemoryRecord, State, non_empty_fields
+from ..journal import FULL_RECORD, SALT_BYTES, START, chain_hash, digest
 from .authenticator import NO_AUTH, Authenticator
 from .compacting import CutJournal, JournalCutter
 from .connection import Connection

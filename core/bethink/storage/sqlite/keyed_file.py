@@ -24,9 +24,8 @@ from ...errors import (
     ValidationError,
 )
 from ...model.arrays import Vector
-from ...model.journal import non_empty_fields
 from ...model.port import EMBEDDED, Row
-from ...model.records import MemoryRecord, Problem, State
+from ...model.records import MemoryRecord, Problem, State, non_empty_fields
 from ..anchors import Anchor
 from ..sql.authenticator import EMBEDDED_VECTOR, ENTRY, NAMED_VECTOR, KeyedAuthenticator, parse_code
 from ..sql.compacting import CutJournal

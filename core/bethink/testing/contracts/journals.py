@@ -10,10 +10,9 @@ import pytest
 
 from ...errors import ValidationError
 from ...model.arrays import Vector
-from ...model.journal import non_empty_fields
 from ...model.namespaces import EVERYWHERE, Scope, Subtree
 from ...model.port import EMBEDDED, Backend, Current, Link, LogQuery, entry_at
-from ...model.records import Snapshot
+from ...model.records import Snapshot, non_empty_fields
 from .samples import (
     EVERY_FIELD,
     erase,

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from bethink import MemoryStore, ValidationError
-from bethink.model.journal import START, chain_hash, digest
+from bethink.storage.journal import START, chain_hash, digest
 
 from ...stored import alter
 from ..storage.replay import assert_journal_is_state, unverified

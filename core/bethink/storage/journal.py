@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from operator import attrgetter
 from typing import Any, Final
 
-from .records import RECORD_FIELDS, MemoryRecord
+from ..model.records import RECORD_FIELDS
 
 FULL_RECORD: Final = "whole"
 """The change under which some entries hold the whole record after the entry.
@@ -69,17 +68,3 @@ def chain_hash(previous: bytes, columns: tuple[object, ...], digest: bytes) -> b
     """Return the SHA-256 that chains an entry with *columns* to the entry before."""
     spelled = repr(columns).encode("utf-8", "surrogatepass")
     return hashlib.sha256(previous + spelled + digest).digest()
-
-
-_NOTHING: Final[tuple[Any, ...]] = ((), {})
-_values = attrgetter(*MemoryRecord.__slots__)
-
-
-def non_empty_fields(record: MemoryRecord) -> dict[str, Any]:
-    """Return the fields of *record* that are not empty, as the journal stores fields."""
-    fields = zip(MemoryRecord.__slots__, _values(record), strict=True)
-    return {
-        name: value
-        for name, value in fields
-        if value is not None and (value or name == "value" or value not in _NOTHING)
-    }

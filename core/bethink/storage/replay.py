@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..errors import CorruptStoreError
-from .port import Current, JournalReader, RecordHistory
-from .records import MemoryRecord, different
+from ..model.port import Current, JournalReader, RecordHistory
+from ..model.records import MemoryRecord, different
 
 _FIELDS: Final = frozenset(MemoryRecord.__slots__)
 ACCESS_FIELDS: Final = frozenset(("access_count", "last_accessed_at"))
 SILENT_FIELDS: Final = ACCESS_FIELDS | {"updated_at"}
 """The fields that change without a request of the caller."""
-
-
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """Right after journal entry *seq*, at the time *at*."""
-
-    seq: int
-    at: float
 
 
 class PastRecord(NamedTuple):
