@@ -28,6 +28,7 @@ KINDS = {
     "bethink.features.files": "Working memory and files",
     "bethink.features.messages": "Working memory and files",
     "bethink.aio": "Asynchronous",
+    "bethink.features.past": "Stores",
     "bethink.store": "Stores",
 }
 MODULES = {

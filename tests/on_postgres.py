@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from bethink.memory import memories
-from bethink.model.port import Backend
+from bethink.storage import FullBackend as Backend
 from bethink.storage import open_backend
 
 from .core.storage.postgres.server import fresh_location

@@ -29,6 +29,7 @@ _NAMES_BY_MODULE = {
     "features.models": "MiniLMEmbedder OpenAIEmbedder SentenceTransformerEmbedder",
     "features.outcomes": "OutcomeEntry",
     "features.packing": "Packed context_block",
+    "features.past": "Past",
     "features.rankings": "CATEGORIES DecayProduct FiveSignal guess_category query_intent",
     "features.statements": "Conflict",
     "features.stats": "Stats",
@@ -39,9 +40,9 @@ _NAMES_BY_MODULE = {
     "features.why_not": "WhyNot",
     "memory.ranking": "Ranking WeightedSum",
     "model.namespaces": "EVERYWHERE Subtree segment unsegment",
-    "model.records": ("Explanation LogEntry MemoryRecord Problem RecallResult Snapshot"),
-    "storage": "Anchor",
-    "store": "MemoryStore Past Shards",
+    "model.records": "Explanation LogEntry MemoryRecord RecallResult Snapshot",
+    "storage": "Anchor Problem",
+    "store": "MemoryStore Shards",
 }
 _MODULE_OF = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names.split()}
 __all__ = sorted(_MODULE_OF)

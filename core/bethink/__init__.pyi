@@ -53,6 +53,7 @@ from .features.models import SentenceTransformerEmbedder as SentenceTransformerE
 from .features.outcomes import OutcomeEntry as OutcomeEntry
 from .features.packing import Packed as Packed
 from .features.packing import context_block as context_block
+from .features.past import Past as Past
 from .features.rankings import CATEGORIES as CATEGORIES
 from .features.rankings import DecayProduct as DecayProduct
 from .features.rankings import FiveSignal as FiveSignal
@@ -79,12 +80,11 @@ from .model.namespaces import unsegment as unsegment
 from .model.records import Explanation as Explanation
 from .model.records import LogEntry as LogEntry
 from .model.records import MemoryRecord as MemoryRecord
-from .model.records import Problem as Problem
 from .model.records import RecallResult as RecallResult
 from .model.records import Snapshot as Snapshot
 from .storage import Anchor as Anchor
+from .storage import Problem as Problem
 from .store import MemoryStore as MemoryStore
-from .store import Past as Past
 from .store import Shards as Shards
 
 __all__: list[str]

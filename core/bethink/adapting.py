@@ -74,7 +74,6 @@ from .model.namespaces import check_scope as check_scope
 from .model.namespaces import covers as covers
 from .model.namespaces import unsegment as unsegment
 from .model.port import Page as Page
-from .model.port import Tally as Tally
 from .model.progress import Progress as Progress
 from .model.progress import counted as counted
 from .model.progress import telling as telling
@@ -82,6 +81,7 @@ from .model.records import CHECKS as CHECKS
 from .model.records import Listed as Listed
 from .model.records import Order as Order
 from .model.records import checked_fields as checked_fields
+from .storage import Tally as Tally
 from .storage import database_exists as database_exists
 from .storage import migrate_database as migrate_database
 from .storage import without_password as without_password

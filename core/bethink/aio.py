@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeAlias, 
 
 from .calls import suggesting
 from .features.files import Files
+from .features.past import Past
 from .features.transfer import Archived, Merged
 from .features.working import KeyedMemory, VectorMemory
 from .memory.memories import check_store
@@ -20,7 +21,7 @@ from .memory.moments import When
 from .model.fields import fail
 from .model.namespaces import EVERYWHERE
 from .model.records import MemoryRecord
-from .store import MemoryStore, Past
+from .store import MemoryStore
 
 if TYPE_CHECKING:
     import asyncio

@@ -13,10 +13,11 @@ from .features.container import Container
 from .features.files import refuse_gaps
 from .features.history import HistoryVerbs
 from .features.integrity import IntegrityVerbs
-from .features.links import LinkReader, LinkVerbs
+from .features.links import LinkVerbs
 from .features.models import MiniLMEmbedder
 from .features.outcomes import OutcomeVerbs
 from .features.packing import PackingVerbs
+from .features.past import PastVerbs
 from .features.reembedding import ReembeddingVerbs
 from .features.retention import RetentionVerbs
 from .features.sharding import Sharding
@@ -26,26 +27,7 @@ from .features.transfer import TransferVerbs
 from .features.undo import UndoVerbs
 from .features.vector_indexes import VectorIndexVerbs
 from .features.why_not import WhyNotVerbs
-from .memory.engine import Engine, Transaction
-from .memory.moments import Moment, When
-
-
-@suggesting
-class Past(LinkReader, Container):
-    """The records of a store right after journal entry ``seq``, at the time ``at``; read only.
-
-    The records have the fields of the moment, and the accesses written by then.
-    """
-
-    _remedy: ClassVar = "the store: recall, pack, why_not and audit take as_of=past.seq"
-
-    def __init__(self, engine: Engine, moment: Moment) -> None:
-        self._engine = engine
-        self.seq = moment.seq
-        self.at = moment.at
-
-    def __repr__(self) -> str:
-        return f"Past(seq={self.seq}, at={self.at})"
+from .memory.engine import Transaction
 
 
 @suggesting
@@ -65,6 +47,7 @@ class MemoryStore(
     StatsVerbs,
     WhyNotVerbs,
     VectorIndexVerbs,
+    PastVerbs,
     Container,
 ):
     """The memories at *location*: ":memory:", a path, or a URL such as ``sqlite:///agent.db``.
@@ -93,19 +76,6 @@ class MemoryStore(
 
     _embedders: ClassVar[Sequence[Callable[[], Embedder]]] = (StaticEmbedder, MiniLMEmbedder)
     _guards: ClassVar[Sequence[Callable[[Transaction], None]]] = (refuse_gaps,)
-
-    def as_of(self, when: When) -> Past:
-        """Return the records of the store at a moment, to be read.
-
-        *when* is a snapshot or a snapshot's name, a journal entry or an entry's number (the moment
-        right after the entry), or a time, for the last entry in the journal's order made by then. A
-        time is a float, an aware datetime or an ISO text: "2026-11-24T10:00Z", or "2026-11-24" for
-        the start of the day in UTC. Accesses count from the moment of their writing; a snapshot
-        writes pending accesses. An unknown name raises ``NotFoundError``. A float such as 5.0 that
-        was meant as entry 5 raises ``ValidationError``.
-        """
-        moment = self._moments.find(when)
-        return Past(self._moments.engine(moment), moment)
 
 
 @suggesting

@@ -12,10 +12,10 @@ from ..memory.moments import Moment, When
 from ..model import fields
 from ..model.namespaces import Scope, check_namespace, check_scope, covers
 from ..model.patterns import lazy_pattern
-from ..model.port import Backend, Current, JournalReader, LogQuery, entry_at
+from ..model.port import LogQuery, entry_at
 from ..model.records import LogEntry, MemoryRecord, Snapshot, spelled_alike
 from ..model.values import Value
-from ..storage import changed_fields, records_at, replayed
+from ..storage import Current, FullBackend, JournalReader, changed_fields, records_at, replayed
 
 _OTHER_MOMENT: Final = lazy_pattern(r"#?\d+(?:\.\d+)?[smhdw]?")  # an entry, seconds, an age
 
@@ -159,7 +159,7 @@ class HistoryVerbs(Memories):
         return Moment(self._engine.backend.head(), self._engine.clock())
 
 
-def _diff(backend: Backend, since: Moment, until: Moment, scope: Scope) -> Diff:
+def _diff(backend: FullBackend, since: Moment, until: Moment, scope: Scope) -> Diff:
     """Return the changes in *scope* between two moments; *until* may be the earlier moment."""
     first, last = sorted((since.seq, until.seq))
     changed = backend.journal_reader.candidates(scope, last, first)
@@ -193,7 +193,7 @@ def _readable(
 
 
 def _audit(
-    backend: Backend, namespace: str, key: str, seq: int, limit: int | None = None
+    backend: FullBackend, namespace: str, key: str, seq: int, limit: int | None = None
 ) -> list[Version]:
     """Return the versions, or the last *limit*, of the fact *key* up to entry *seq*, in order."""
     if limit == 0:

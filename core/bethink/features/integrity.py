@@ -20,13 +20,24 @@ from ..errors import CorruptStoreError, StorageError, ValidationError
 from ..memory.engine import Engine, stated_dimension
 from ..memory.memories import Memories
 from ..model import fields
-from ..model.inspection import Access, Inspection, Move, RecordTrace
 from ..model.namespaces import EVERYWHERE
-from ..model.port import DIMENSION_SETTING, EMBEDDED, Entry
+from ..model.port import DIMENSION_SETTING, EMBEDDED
 from ..model.progress import Progress, Tell, telling
-from ..model.records import MemoryRecord, Problem, ProblemKind, different
+from ..model.records import MemoryRecord, different
 from ..model.values import Value
-from ..storage import ACCESS_FIELDS, BASE, record_of, replayed
+from ..storage import (
+    ACCESS_FIELDS,
+    BASE,
+    Access,
+    Entry,
+    Inspection,
+    Move,
+    Problem,
+    ProblemKind,
+    RecordTrace,
+    record_of,
+    replayed,
+)
 from .transfer import copy_by_export
 
 MAX_PROBLEMS: Final = 1000

@@ -11,7 +11,9 @@ from ..memory.engine import Transaction
 from ..memory.memories import check_store
 from ..memory.writing import find_live, retire, revise, unexpired, update
 from ..model import fields as checks
-from ..model.port import key_range
+from ..model import filters
+from ..model.filters import All, Compare
+from ..model.port import Page, Reader, Stored
 from ..model.records import MemoryRecord, checked_fields
 
 if TYPE_CHECKING:
@@ -19,6 +21,18 @@ if TYPE_CHECKING:
 
 _NOT_TOGETHER: Final = frozenset(("content", "author", "value", "vectors", "id", "supersedes"))
 """Fields that are embedded or screened, or that no update changes."""
+
+
+def key_range(
+    reader: Reader, namespace: str, low: str, high: str, now: float, *, last: bool = False
+) -> list[Stored]:
+    """Return the live records with keys from *low* to before *high*, in order of keys.
+
+    Records expired by *now* are left out; *last* returns the last record only.
+    """
+    span = All((Compare(("key",), "$gte", low), Compare(("key",), "$lt", high)))
+    page = Page(1, descending=True, by="key") if last else Page(by="key")
+    return reader.select(namespace, filters.unexpired(span, now), page)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,9 @@ from ..memory.engine import Engine, Transaction
 from ..memory.memories import Memories, View
 from ..memory.writing import find_live
 from ..model import fields
-from ..model.port import Link
 from ..model.records import LogEntry, MemoryRecord
 from ..model.values import Value
+from ..storage import Link
 
 Way: TypeAlias = Literal["out", "in"]
 Direction: TypeAlias = Literal["both"] | Way

@@ -1,12 +1,13 @@
-"""Retention: forget expired and unused memories, and roll old memories up."""
+"""Retention: forget expired and unused memories, archive, and roll old memories up."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from ..memory.ranking import DAY
-from ..memory.writing import retire
+from ..memory.writing import bring_back, retire, select_records
 from ..model import fields
 from ..model.filters import Compare, parse
 from ..model.namespaces import EVERYWHERE, Scope, check_scope
@@ -26,7 +27,7 @@ _RECALLED: Final = {
 
 
 class RetentionVerbs(DuplicateVerbs):
-    """The verbs ``expire`` and ``roll_up``."""
+    """The verbs ``expire``, ``archive``, ``unarchive`` and ``roll_up``."""
 
     def expire(
         self,
@@ -68,6 +69,21 @@ class RetentionVerbs(DuplicateVerbs):
             going = {each.row: each for each in found}
             retire(transaction, going.values(), "expire")
         return len(going)
+
+    def archive(self, ids: str | Iterable[str]) -> int:
+        """Hide live records from ``recall`` and ``all`` without forgetting them.
+
+        Return the number of records that were live; an unknown id raises ``NotFoundError``.
+        """
+        wanted = fields.ids(ids)
+        with self._engine.writing() as transaction:
+            found = select_records(transaction.writer, wanted)
+            shown = [pair for pair in found if not pair[1].expired(transaction.now)]
+            return retire(transaction, shown, "archive", "archived")
+
+    def unarchive(self, ids: str | Iterable[str]) -> int:
+        """Bring archived records back, as ``restore`` does for forgotten; return the number."""
+        return bring_back(self._engine, fields.ids(ids), "archived", "unarchive")
 
     def roll_up(self, *, older_than: float, namespace: Scope = "default") -> list[Consolidated]:
         """Merge old near-duplicates, forget old superseded records; return the merged groups.

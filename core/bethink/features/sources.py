@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from copy import copy
 from typing import Self, Unpack
 
 from ..errors import SourceError
@@ -38,8 +39,10 @@ class SourceVerbs(Memories):
             raise SourceError(None, self._engine.source, own)
         handle = object.__new__(type(self))
         vars(handle).update(vars(self))
-        check = None if screen is None else fields.function("screen", screen)
-        handle._engine = self._engine.for_source(own, check)
+        handle._engine = copy(self._engine)
+        handle._engine.source = own
+        if screen is not None:
+            handle._engine.screen = fields.function("screen", screen)
         handle._trusted = self._narrowed(trusted)
         return handle
 

@@ -10,9 +10,10 @@ from typing import get_args
 
 from ..memory.memories import Memories
 from ..model.namespaces import EVERYWHERE, Scope, check_scope
-from ..model.port import Totals, entry_at
+from ..model.port import entry_at
 from ..model.records import Listed, State
 from ..model.values import Value
+from ..storage import Totals
 
 
 @dataclass(frozen=True, slots=True)

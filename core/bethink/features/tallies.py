@@ -8,7 +8,8 @@ from ..memory.memories import check_store
 from ..model import fields
 from ..model.filters import Where, parse, unexpired
 from ..model.namespaces import Scope, check_scope
-from ..model.port import Page, Tally
+from ..model.port import Page
+from ..storage import Tally
 
 if TYPE_CHECKING:
     from ..store import MemoryStore

@@ -12,9 +12,9 @@ from ..memory.memories import Memories
 from ..memory.writing import check_key_free, comes_after, successor_of
 from ..model import fields
 from ..model.arrays import Vector
-from ..model.port import EMBEDDED, Backend, LogQuery, entry_at
+from ..model.port import EMBEDDED, LogQuery, entry_at
 from ..model.records import LogEntry, MemoryRecord, State, different, embedded_text
-from ..storage import SILENT_FIELDS, RecordAt, changed_fields, records_at
+from ..storage import SILENT_FIELDS, FullBackend, RecordAt, changed_fields, records_at
 from .files import refuse_gaps
 from .links import LINK_ACTIONS, undo_link
 
@@ -101,7 +101,7 @@ def _vectors(engine: Engine, known: MemoryRecord, step: _Reversal) -> dict[str, 
     return vectors
 
 
-def _plan_reversals(backend: Backend, seq: int) -> tuple[_Reversal, list[_Reversal]]:
+def _plan_reversals(backend: FullBackend, seq: int) -> tuple[_Reversal, list[_Reversal]]:
     """Return the reversal of entry *seq*, and the reversals of all entries to undo with *seq*.
 
     The newest entry comes first, so that a key is free before a former holder takes the key back.
@@ -127,7 +127,7 @@ def _plan_reversals(backend: Backend, seq: int) -> tuple[_Reversal, list[_Revers
     return step, sorted([step, *others], key=lambda each: -each.seq)
 
 
-def _reversal(backend: Backend, entry: LogEntry) -> _Reversal | None:
+def _reversal(backend: FullBackend, entry: LogEntry) -> _Reversal | None:
     """Return the reversal of an entry about a record, None if a part has been erased."""
     seq, id = entry.seq, entry.id or ""
     before, after = (_record_at(backend, id, moment) for moment in (seq - 1, seq))
@@ -144,12 +144,12 @@ def _reversal(backend: Backend, entry: LogEntry) -> _Reversal | None:
     return _Reversal(seq, after.record, back, names, accesses)
 
 
-def _record_at(backend: Backend, id: str, seq: int) -> RecordAt | None:
+def _record_at(backend: FullBackend, id: str, seq: int) -> RecordAt | None:
     found = records_at(backend.journal_reader, backend.journal_reader.current([id]), seq)
     return found[0] if found else None
 
 
-def _check_last(backend: Backend, step: _Reversal) -> None:
+def _check_last(backend: FullBackend, step: _Reversal) -> None:
     """Refuse an entry whose fields a later entry changed, and name the later entry.
 
     A later entry that was undone does not count, nor does the entry that undid the later entry.
@@ -168,14 +168,14 @@ def _check_last(backend: Backend, step: _Reversal) -> None:
             )
 
 
-def _find_superseded(backend: Backend, entry: LogEntry) -> list[_Reversal]:
+def _find_superseded(backend: FullBackend, entry: LogEntry) -> list[_Reversal]:
     """Return the reversals of the supersessions that came with a new or merged record."""
     back = {"state": "live", "superseded_by": None}
     found = _supersessions(backend, entry)
     return [_Reversal(seq, superseded, back, tuple(back)) for seq, superseded in found]
 
 
-def _supersessions(backend: Backend, entry: LogEntry) -> Iterator[tuple[int, MemoryRecord]]:
+def _supersessions(backend: FullBackend, entry: LogEntry) -> Iterator[tuple[int, MemoryRecord]]:
     """Yield the entries of supersessions that came with a new or merged record, newest first.
 
     Each entry comes with the superseded record right after the entry.
@@ -197,7 +197,7 @@ def _supersessions(backend: Backend, entry: LogEntry) -> Iterator[tuple[int, Mem
         yield earlier.seq, old.record
 
 
-def _find_undone_together(backend: Backend, entry: LogEntry) -> list[_Reversal]:
+def _find_undone_together(backend: FullBackend, entry: LogEntry) -> list[_Reversal]:
     """Return the reversals of the other entries that one undo wrote with *entry*."""
     depth, undone = _trace(backend, entry)
     written = set() if undone is None else _written_together(backend, undone)
@@ -219,7 +219,7 @@ def _find_undone_together(backend: Backend, entry: LogEntry) -> list[_Reversal]:
     return steps
 
 
-def _trace(backend: Backend, entry: LogEntry) -> tuple[int, LogEntry | None]:
+def _trace(backend: FullBackend, entry: LogEntry) -> tuple[int, LogEntry | None]:
     """Return how many undos lie between *entry* and a first change, and the entry of the change.
 
     The entry is None if erased or no longer in the journal.
@@ -234,7 +234,7 @@ def _trace(backend: Backend, entry: LogEntry) -> tuple[int, LogEntry | None]:
     return depth, found
 
 
-def _written_together(backend: Backend, entry: LogEntry) -> set[int]:
+def _written_together(backend: FullBackend, entry: LogEntry) -> set[int]:
     """Return the numbers of *entry* and of the entries that one undo takes back with *entry*."""
     by, cause = entry.changes.get("superseded_by"), entry
     while by is not None and cause.id != by:
@@ -247,7 +247,7 @@ def _written_together(backend: Backend, entry: LogEntry) -> set[int]:
     return written if entry.seq in written else {entry.seq}
 
 
-def _former_vectors(backend: Backend, step: _Reversal) -> dict[str, Vector]:
+def _former_vectors(backend: FullBackend, step: _Reversal) -> dict[str, Vector]:
     """Return the named vectors that the entry removed from the record."""
     if (before := _record_at(backend, step.after.id, step.seq - 1)) is None:
         return {}

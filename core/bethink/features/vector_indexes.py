@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ..memory.memories import Memories
 from ..model import fields
-from ..model.maintenance import VectorIndexes
 from ..model.namespaces import check_namespace
 from ..model.progress import Progress, telling
+from ..storage import VectorIndexes
 
 
 class VectorIndexVerbs(Memories):

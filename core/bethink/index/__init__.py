@@ -22,8 +22,9 @@ import numpy as np
 
 from ..errors import EmbedderMismatchError, StorageError
 from ..model.namespaces import Everywhere, Scope, Subtree, to_pattern, without_covered
-from ..model.port import EMBEDDED, Backend, Changes, IndexData, PastReader, Row
+from ..model.port import EMBEDDED, Backend, Changes, IndexData, Row
 from ..model.records import MemoryRecord
+from ..storage import PastBackend
 from .access_buffer import AccessBuffer
 from .combining import Combiner
 from .documents import document as document
@@ -402,7 +403,7 @@ class PastIndex(ResidentIndex):
     """
 
     def __init__(
-        self, backend: PastReader, dimension: Callable[[], int], present: ResidentIndex
+        self, backend: PastBackend, dimension: Callable[[], int], present: ResidentIndex
     ) -> None:
         super().__init__(backend, dimension)
         self.backend = backend

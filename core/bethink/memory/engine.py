@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, TypeAlias
@@ -31,18 +30,10 @@ from ..model.arrays import Matrix, Vector
 from ..model.fields import identifier, integer, number
 from ..model.filters import Filter, sees_accesses
 from ..model.ids import IdFactory
-from ..model.port import (
-    DIMENSION_SETTING,
-    EMBEDDED,
-    Backend,
-    Changes,
-    Compacted,
-    Row,
-    Stored,
-    Writer,
-)
+from ..model.port import DIMENSION_SETTING, EMBEDDED, Changes, Compacted, Row, Stored
 from ..model.progress import STEP, Tell
 from ..model.records import RECORD_FIELDS, MemoryRecord, Snapshot, State, embedded_text
+from ..storage import FullBackend, FullWriter
 
 _logger = logging.getLogger(__name__)
 
@@ -62,7 +53,7 @@ Screen: TypeAlias = Callable[[MemoryRecord], str | None]
 class Transaction:
     """One write: each method is a mutation with a journal entry; all commit together."""
 
-    writer: Writer
+    writer: FullWriter
     now: float
     base: int
     rows: set[int] = field(default_factory=set)
@@ -233,7 +224,7 @@ class Engine:
 
     def __init__(
         self,
-        backend: Backend,
+        backend: FullBackend,
         embedder: Embedder,
         clock: Callable[[], float],
         new_id: Callable[[], str],
@@ -263,13 +254,6 @@ class Engine:
         self._closing = threading.Lock()
         if present is None:
             _open_engines.add(self)
-
-    def for_source(self, source: str, screen: Screen | None) -> Engine:
-        """Return an engine on the same parts whose writes all have *source* and pass *screen*."""
-        engine = copy(self)
-        engine.source = source
-        engine.screen = self.screen if screen is None else screen
-        return engine
 
     def admit(self, record: MemoryRecord) -> MemoryRecord:
         """Return *record* as the store takes it: of the engine's source, and screened."""
@@ -449,7 +433,7 @@ class Engine:
                 self._closed = True
                 self.backend.close()
 
-    def _bind(self, writer: Writer) -> bool:
+    def _bind(self, writer: FullWriter) -> bool:
         """Note the embedder on the first write, and refuse a different embedder later.
 
         Return whether the embedder is noted.

@@ -285,21 +285,6 @@ class Memories(View, Closable):
         """
         return self._take_away(writing.erase, ids, namespace, where)
 
-    def archive(self, ids: str | Iterable[str]) -> int:
-        """Hide live records from ``recall`` and ``all`` without forgetting them.
-
-        Return the number of records that were live; an unknown id raises ``NotFoundError``.
-        """
-        wanted = fields.ids(ids)
-        with self._engine.writing() as transaction:
-            found = writing.select_records(transaction.writer, wanted)
-            shown = [pair for pair in found if not pair[1].expired(transaction.now)]
-            return writing.retire(transaction, shown, "archive", "archived")
-
-    def unarchive(self, ids: str | Iterable[str]) -> int:
-        """Bring archived records back, as ``restore`` does for forgotten; return the number."""
-        return writing.bring_back(self._engine, fields.ids(ids), "archived", "unarchive")
-
     def recall(
         self,
         query: str | None,

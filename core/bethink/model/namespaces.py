@@ -129,12 +129,6 @@ def to_pattern(scope: Subtree | Everywhere) -> str:
     return f"{scope.path}/*" if isinstance(scope, Subtree) else "*"
 
 
-def patterns_over(namespace: str) -> list[str]:
-    """Return the patterns of all scopes that contain *namespace*."""
-    scopes = scopes_over(namespace)
-    return [to_pattern(each) for each in scopes if isinstance(each, Subtree | Everywhere)]
-
-
 def from_pattern(name: str) -> Scope:
     """Return the scope of a pattern; a namespace is a scope already."""
     if not _PATTERN.search(name):

@@ -16,17 +16,12 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import islice
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, TypeVar
+from typing import Any, Final, Literal, NamedTuple, Protocol, TypeVar
 
-from ..model.filters import All, Compare, Filter, unexpired
+from ..model.filters import Filter
 from ..model.namespaces import Scope
 from ..model.records import LIVE, LogEntry, MemoryRecord, Snapshot, SortField, State
-from .arrays import Rows, Vector
-from .progress import Tell
-
-if TYPE_CHECKING:
-    from .inspection import FullScan, Inspection
-    from .maintenance import Repairer, Staging, VectorIndexes
+from .arrays import Floats, Rows, Vector
 
 EMBEDDED = ""
 """The vector name under which the store's own embedder writes."""
@@ -173,20 +168,6 @@ class Writer(Reader, Protocol):
     Each change of a record is followed by the journal entry, whose code covers the change.
     """
 
-    @property
-    def repairer(self) -> Repairer:
-        """The repairs of this transaction."""
-
-    @property
-    def staging(self) -> Staging:
-        """The vectors for a change of the embedder, in this transaction."""
-
-    def added(self, namespace: str, since: int) -> list[Row]:
-        """Return the live rows of *namespace* made since journal position *since*, ascending.
-
-        Uncommitted rows are included.
-        """
-
     def dimension(self, name: str, wanted: int) -> int:
         """Return the dimension of the vectors *name*; *wanted* if no record has any."""
 
@@ -258,45 +239,10 @@ class Writer(Reader, Protocol):
         """Store a setting, such as the embedder's identity."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """The number of records with a namespace and tags, and the times of occurrence."""
-
-    namespace: str
-    tags: tuple[str, ...]
-    count: int
-    oldest: float
-    newest: float
-
-
-def tally(records: Iterable[MemoryRecord]) -> list[Tally]:
-    """Return the tallies of *records*, one for each namespace and tags."""
-    times: dict[tuple[str, tuple[str, ...]], list[float]] = {}
-    for record in records:
-        times.setdefault((record.namespace, record.tags), []).append(record.occurred_at)
-    return [Tally(*key, len(found), min(found), max(found)) for key, found in times.items()]
-
-
-class Totals(NamedTuple):
-    """The numbers of records by state, category, outcome and day, and the facts of the file.
-
-    Outcomes are rounded to tenths. The day of creation, in UTC, is a ``datetime.date`` ordinal.
-    ``entries`` and ``accesses`` are the rows of both tables; ``free_bytes`` a next write uses.
-    """
-
-    counts: Mapping[tuple[str, str | None, float, int], int]
-    entries: int
-    accesses: int
-    bytes: int
-    free_bytes: int
-    schema_version: int
-    keyed: bool
-
-
 class LogQuery(NamedTuple):
     """The last *limit* journal entries after *since*, up to *until*, of a record or a scope.
 
-    With ``skip_damaged``, damage is skipped as ``Memories.log`` does.
+    With ``skip_damaged``, damage is skipped as ``MemoryStore.log`` does.
     """
 
     limit: int | None = None
@@ -305,6 +251,43 @@ class LogQuery(NamedTuple):
     since: int = 0
     until: int | None = None
     skip_damaged: bool = False
+
+
+class Cut(NamedTuple):
+    """The first moment that a compacted journal knows: after entry *seq*, made at the time *at*."""
+
+    seq: int
+    at: float
+
+
+class Journal(Protocol):
+    """The moments of a journal."""
+
+    def seq_at(self, time: float) -> int:
+        """Return the position of the last entry, in the journal's order, made at *time* or before.
+
+        0 without a match.
+        """
+
+    def erased(self, since: int) -> bool:
+        """Tell whether anything was erased by an entry after *since*."""
+
+    def cut(self) -> Cut | None:
+        """Return the end of the compacted history, None for a whole journal."""
+
+    def snapshots(self) -> list[Snapshot]:
+        """Return all snapshots, oldest first."""
+
+
+class NearestRows(Protocol):
+    """Approximate indexes of the embedder's vectors, by namespace, for namespaces of any size."""
+
+    def nearest(self, namespace: str, query: Floats, most: int) -> IndexData | None:
+        """Read about *most* rows near the unit vector *query*, and all rows newer than the index.
+
+        The data are for an index of these rows alone. None if *namespace* has no index, or an index
+        of vectors of a different embedder.
+        """
 
 
 class Backend(Reader, Protocol):
@@ -331,12 +314,12 @@ class Backend(Reader, Protocol):
         """
 
     @property
-    def vector_indexes(self) -> VectorIndexes | None:
+    def vector_indexes(self) -> NearestRows | None:
         """The approximate indexes of vectors, None where there are none."""
 
     @property
-    def journal_reader(self) -> JournalReader:
-        """The journal, to be asked about any moment."""
+    def journal_reader(self) -> Journal:
+        """The journal, to be asked about moments."""
 
     def write(self) -> AbstractContextManager[Writer]:
         """Open the one write transaction: committed at the end, rolled back on any exception."""
@@ -361,12 +344,6 @@ class Backend(Reader, Protocol):
 
     def namespaces(self, scope: Scope, now: float | None = None) -> dict[str, int]:
         """Return ``{namespace: count}`` of unexpired live records, sorted by name."""
-
-    def tallies(self, scope: Scope, now: float) -> list[Tally]:
-        """Return the tallies of the unexpired live records, one for each namespace and tags."""
-
-    def totals(self, scope: Scope, now: float) -> Totals:
-        """Return the totals of *scope* at present; records expire by *now*."""
 
     def changes(self, since: int, scopes: Sequence[Scope]) -> Changes:
         """Return the changes after *since*, with the data of live rows in *scopes*."""
@@ -402,9 +379,6 @@ class Backend(Reader, Protocol):
         ``head`` before the last erasing is late: erased words may be in the segment.
         """
 
-    def inspect(self, tell: Tell | None = None) -> AbstractContextManager[Inspection]:
-        """Open all current data for checks that may take long; *tell* hears of the progress."""
-
     def scrub(self, *, shrink: bool = False) -> None:
         """Remove every erased byte from the places of data; with *shrink* also free the space.
 
@@ -415,13 +389,6 @@ class Backend(Reader, Protocol):
     def log(self, query: LogQuery) -> list[LogEntry]:
         """Return the journal entries of *query*, newest first."""
 
-    def backup(self, target: str) -> bool:
-        """Copy all data at one moment into the new file *target*, while writers go on.
-
-        Return False if the backend has no file to copy. The caller then copies by an export.
-        Raise ``CorruptStoreError`` if the copy is damaged as the original is; no file is left.
-        """
-
     def sleep(self) -> None:
         """Finish current work, release everything and hold still, for a fork."""
 
@@ -430,163 +397,6 @@ class Backend(Reader, Protocol):
 
     def close(self) -> None:
         """Release every resource; closing twice is fine."""
-
-
-class PastReader(Backend, Protocol):
-    """A backend at a moment, beside the backend of the present."""
-
-    def load(
-        self,
-        scope: Scope,
-        limit: int | None = None,
-        recent: Mapping[int, Row] = NO_ROWS,
-        *,
-        aside: bool = True,
-    ) -> IndexData:
-        """Read the data of the present about rows that existed at the moment."""
-
-    def changed(self, scope: Scope, ids: Sequence[str] = ()) -> tuple[list[int], list[Row]]:
-        """Return the current rows of the records that changed since the moment, and *ids*.
-
-        The second list has the rows of the moment, without vectors, of those that were live in
-        *scope*.
-        """
-
-
-class Current(NamedTuple):
-    """A current record, with row, ordinal, and the journal position of the last change."""
-
-    row: int
-    ordinal: int
-    revision: int
-    record: MemoryRecord
-
-    @property
-    def current(self) -> Current:
-        """The record: an unchanged record is equal to the past record."""
-        return self
-
-
-class Entry(NamedTuple):
-    """A stored journal entry; the record moved from row ``was`` to ``row``.
-
-    ``row`` is None without a change of fields. ``changes`` are None once erased. ``full_record``
-    holds all fields of the record, in some entries only.
-    """
-
-    seq: int
-    at: float
-    action: str
-    id: str | None
-    namespace: str | None
-    was: int | None
-    row: int | None
-    changes: Mapping[str, Any] | None
-    full_record: Mapping[str, Any] | None
-
-
-@dataclass(frozen=True, slots=True)
-class RecordHistory:
-    """The journal of a record up to a moment.
-
-    ``entries`` are oldest first, beginning with an entry of all fields.
-    ``accessed`` is the state after the last journaled touch: ``(seq, count, time of the last)``.
-    """
-
-    current: Current
-    entries: tuple[Entry, ...]
-    accessed: tuple[int, int, float] | None
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """A link of a *kind* from one record to another, made by entry ``seq`` at the time ``at``."""
-
-    source: str
-    kind: str
-    target: str
-    seq: int
-    at: float
-
-
-class Cut(NamedTuple):
-    """The first moment that a compacted journal knows: after entry *seq*, made at the time *at*."""
-
-    seq: int
-    at: float
-
-
-class JournalReader(Protocol):
-    """The journal of a backend, to be asked about any moment. *seq* is always the moment."""
-
-    def seq_at(self, time: float) -> int:
-        """Return the position of the last entry, in the journal's order, made at *time* or before.
-
-        0 without a match.
-        """
-
-    def erased(self, since: int) -> bool:
-        """Tell whether anything was erased by an entry after *since*."""
-
-    def cut(self) -> Cut | None:
-        """Return the end of the compacted history, None for a whole journal."""
-
-    def current(self, ids: Sequence[str]) -> list[Current]:
-        """Return the existing records among *ids*, in any state."""
-
-    def ids_of_rows(self, rows: Sequence[int]) -> dict[int, str]:
-        """Return the id of the record of each of *rows*."""
-
-    def key_holders(self, namespace: str, key: str, seq: int, most: int = -1) -> list[Current]:
-        """Return holders, past or present, of *key* at *seq*: all, or the *most* last changed."""
-
-    def candidates(self, scope: Scope, seq: int, since: int | None = None) -> list[Current]:
-        """Return all records that may have been live in *scope* at *seq*, and perhaps more.
-
-        With *since*, return the records of any state that changed since and existed at *seq*.
-        """
-
-    def expiring(self, scope: Scope, after: float, until: float) -> list[Current]:
-        """Return the live records in *scope* that expire between the two times."""
-
-    def histories(self, records: Sequence[Current], seq: int) -> list[RecordHistory]:
-        """Return the histories of *records*, all of which existed at *seq*."""
-
-    def former_vectors(self, rows: Sequence[int], name: str) -> dict[int, Vector]:
-        """Return the vectors called *name* that records had in *rows*.
-
-        A record may have left the row since.
-        """
-
-    def vector_names(self, row: int) -> list[str]:
-        """Return the names of the vectors that a record got with *row* and still has.
-
-        The record may be in a later row by now.
-        """
-
-    def had_vector(self, name: str, seq: int) -> bool:
-        """Return whether any remaining vector called *name* existed at *seq*."""
-
-    def links(self, ids: Sequence[str], seq: int) -> list[Link]:
-        """Return the links from and to *ids* at *seq*, oldest first."""
-
-    def snapshots(self) -> list[Snapshot]:
-        """Return all snapshots, oldest first."""
-
-    def full_scan(self) -> AbstractContextManager[FullScan]:
-        """Open all current data for reading that may take long."""
-
-
-def key_range(
-    reader: Reader, namespace: str, low: str, high: str, now: float, *, last: bool = False
-) -> list[Stored]:
-    """Return the live records with keys from *low* to before *high*, in order of keys.
-
-    Records expired by *now* are left out; *last* returns the last record only.
-    """
-    span = All((Compare(("key",), "$gte", low), Compare(("key",), "$lt", high)))
-    page = Page(1, descending=True, by="key") if last else Page(by="key")
-    return reader.select(namespace, unexpired(span, now), page)
 
 
 def entry_at(backend: Backend, seq: int) -> LogEntry | None:

@@ -362,12 +362,6 @@ class RecallResult(LazyResults):
         return self.explanation
 
 
-ProblemKind: TypeAlias = Literal[
-    "file", "journal", "record", "access", "departure", "link", "vector", "segment", "snapshot",
-    "fact", "anchor",
-]  # fmt: skip
-
-
 @dataclass(frozen=True, slots=True)
 class LogEntry(Value):
     """One entry of the journal: mutation number ``seq`` of the store.
@@ -390,18 +384,6 @@ class Snapshot(Value):
     name: str
     seq: int
     at: float
-
-
-@dataclass(frozen=True, slots=True)
-class Problem(Value):
-    """A damage of a *kind*: *where* the damage is, and *what* is wrong."""
-
-    kind: ProblemKind
-    where: str
-    what: str
-
-    def __str__(self) -> str:
-        return f"{self.kind} {self.where}: {self.what}"
 
 
 def different(before: MemoryRecord, after: MemoryRecord) -> tuple[str, ...]:

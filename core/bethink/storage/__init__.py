@@ -9,7 +9,22 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from ..errors import MissingExtraError, ValidationError
 from ..model import fields
-from ..model.port import Backend
+from .abilities import Access as Access
+from .abilities import Current as Current
+from .abilities import Entry as Entry
+from .abilities import FullBackend as FullBackend
+from .abilities import FullScan as FullScan
+from .abilities import FullWriter as FullWriter
+from .abilities import Inspection as Inspection
+from .abilities import JournalReader as JournalReader
+from .abilities import Link as Link
+from .abilities import Move as Move
+from .abilities import Problem as Problem
+from .abilities import ProblemKind as ProblemKind
+from .abilities import RecordTrace as RecordTrace
+from .abilities import Tally as Tally
+from .abilities import Totals as Totals
+from .abilities import VectorIndexes as VectorIndexes
 from .anchors import Anchor as Anchor
 from .anchors import FileAnchor as FileAnchor
 from .folders import make_folder as make_folder
@@ -37,7 +52,7 @@ def open_backend(
     durability: Literal["full", "normal"] = "full",
     integrity_key: bytes | None = None,
     anchor: str | os.PathLike[str] | Anchor | Literal[False] | None = None,
-) -> Backend:
+) -> FullBackend:
     """Open the backend for *location*, a path or a URL.
 
     A path, ":memory:" and the scheme sqlite stand for SQLite. Any other scheme names an entry point
@@ -136,7 +151,7 @@ def shard_servers(servers: Mapping[str, str], schema: str) -> ShardServers:
     return ShardServers(servers, schema)
 
 
-def let_move(backend: Backend, find: Callable[[], str]) -> None:
+def let_move(backend: FullBackend, find: Callable[[], str]) -> None:
     """Let the *backend* of a shard move between servers: *find* returns the URL of the place."""
     from .postgres import PostgresBackend
 
@@ -164,12 +179,12 @@ def _needs_psycopg() -> Iterator[None]:
         raise MissingExtraError("psycopg[binary]>=3.2.1", "postgres") from error
 
 
-def _find_backend(scheme: str) -> Callable[[str, str], Backend]:
+def _find_backend(scheme: str) -> Callable[[str, str], FullBackend]:
     """Return the function that opens URLs of *scheme*; an error never shows the URL's password."""
     from importlib.metadata import entry_points
 
     for entry in entry_points(group="bethink.backends", name=scheme):
-        opener: Callable[[str, str], Backend] = entry.load()
+        opener: Callable[[str, str], FullBackend] = entry.load()
         return opener
     raise ValidationError(
         f"no backend for {scheme}://; use a path, sqlite:///path, ':memory:', or a scheme that a "

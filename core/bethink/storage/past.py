@@ -20,27 +20,11 @@ import numpy as np
 from ..errors import ValidationError
 from ..model.arrays import Rows, Vector
 from ..model.filters import Filter, lookup, matcher
-from ..model.inspection import Inspection
 from ..model.namespaces import Scope, covers
-from ..model.port import (
-    EMBEDDED,
-    NO_ROWS,
-    Backend,
-    Changes,
-    Current,
-    IndexData,
-    LogQuery,
-    Page,
-    Row,
-    Segment,
-    Stored,
-    Tally,
-    Totals,
-    Writer,
-    tally,
-)
+from ..model.port import EMBEDDED, NO_ROWS, Changes, IndexData, LogQuery, Page, Row, Segment, Stored
 from ..model.progress import Tell
 from ..model.records import LIVE, LogEntry, MemoryRecord, State, embedded_text
+from .abilities import Current, FullBackend, FullWriter, Inspection, Tally, Totals, tally
 from .replay import RecordAt, records_at
 
 Embed = Callable[[Sequence[MemoryRecord]], list[Vector]]
@@ -53,10 +37,10 @@ _PLACES = {"row": _own_row, "ordinal": attrgetter("current.ordinal")}
 class PastBackend:
     """*backend* as of journal position *seq*; *embed* makes vectors of records.
 
-    The methods are documented in ``Backend``.
+    The methods are documented in ``FullBackend``.
     """
 
-    def __init__(self, backend: Backend, embed: Embed, seq: int) -> None:
+    def __init__(self, backend: FullBackend, embed: Embed, seq: int) -> None:
         self.location = backend.location
         self.read_only = True
         self.saves_at_once = False
@@ -68,7 +52,7 @@ class PastBackend:
         self._seq = seq
         self._made: dict[int, Vector] = {}  # by row
 
-    def write(self) -> AbstractContextManager[Writer]:
+    def write(self) -> AbstractContextManager[FullWriter]:
         raise ValidationError("the past cannot be changed")
 
     def save(self, segments: Iterable[Segment]) -> list[int | None]:
@@ -160,6 +144,7 @@ class PastBackend:
         *,
         aside: bool = True,
     ) -> IndexData:
+        """Read the data of the present about rows that existed at the moment."""
         data = self._present.load(scope, aside=aside)
         return replace(
             data,
@@ -168,6 +153,11 @@ class PastBackend:
         )
 
     def changed(self, scope: Scope, ids: Sequence[str] = ()) -> tuple[list[int], list[Row]]:
+        """Return the current rows of the records that changed since the moment, and *ids*.
+
+        The second list has the rows of the moment, without vectors, of those that were live in
+        *scope*.
+        """
         found = {
             each.ordinal: each
             for each in self.journal_reader.candidates(scope, self._seq, self._seq)

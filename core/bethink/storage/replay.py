@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..errors import CorruptStoreError
-from ..model.port import Current, JournalReader, RecordHistory
 from ..model.records import MemoryRecord, different
+from .abilities import Current, JournalReader, RecordHistory
 
 _FIELDS: Final = frozenset(MemoryRecord.__slots__)
 ACCESS_FIELDS: Final = frozenset(("access_count", "last_accessed_at"))

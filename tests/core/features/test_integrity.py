@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 
 from bethink import EVERYWHERE, BethinkError, CorruptStoreError, HashEmbedder, MemoryStore, index
 from bethink.features.integrity import MAX_PROBLEMS, _ReplayedRecord
-from bethink.model.inspection import RecordTrace
-from bethink.model.port import Entry
+from bethink.storage import Entry, RecordTrace
 from bethink.storage.replay import record_of, replayed
 from bethink.testing.contracts.samples import records_of
 

@@ -30,7 +30,8 @@ from bethink import index as resident
 from bethink.index import keyword
 from bethink.index.scope import ScopeIndex
 from bethink.index.vectors import VectorColumn
-from bethink.model.port import Backend, LogQuery, Segment
+from bethink.model.port import LogQuery, Segment
+from bethink.storage import FullBackend as Backend
 from bethink.storage.sqlite import SQLiteBackend
 from bethink.storage.sqlite import connection as connections
 from bethink.storage.sqlite.connection import Connections

@@ -9,7 +9,7 @@ from contextlib import closing
 
 import pytest
 
-from bethink.model.port import Backend
+from bethink.storage import FullBackend as Backend
 from bethink.storage import open_backend
 from bethink.storage.sql.loading import _find_tail
 from bethink.testing.contracts.samples import insert, record, segment

@@ -13,8 +13,9 @@ import pytest
 
 from bethink import MemoryStore, ValidationError
 from bethink.model.fields import to_json
-from bethink.model.port import EMBEDDED, Backend, LogQuery
+from bethink.model.port import EMBEDDED, LogQuery
 from bethink.model.records import non_empty_fields
+from bethink.storage import FullBackend as Backend
 from bethink.storage import open_backend
 from bethink.testing.contracts.samples import (
     EVERY_FIELD,

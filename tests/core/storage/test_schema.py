@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bethink import MemoryStore, StorageError
-from bethink.model.port import Backend
+from bethink.storage import FullBackend as Backend
 from bethink.storage import open_backend
 from bethink.storage.sqlite import schema
 from bethink.storage.sqlite.schema import APPLICATION_ID, VERSION_1, version_of

@@ -13,7 +13,7 @@ from typing import Literal
 import pytest
 
 from bethink import MemoryStore, StorageError, StoreBusyError, ValidationError
-from bethink.model.port import Backend
+from bethink.storage import FullBackend as Backend
 from bethink.storage import open_backend
 from bethink.storage.sqlite import connection as connections
 from bethink.storage.sqlite.connection import Connections

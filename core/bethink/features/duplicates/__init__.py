@@ -9,9 +9,9 @@ from ...memory.memories import Memories
 from ...memory.writing import ON_SIMILAR, FinderMaker, OnSimilar
 from ...model import fields
 from ...model.filters import Where, parse
-from ...model.lazy_names import lazy_names
 from ...model.namespaces import Scope, check_scope
 from ...model.progress import Progress, telling
+from ..lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from .merging import Consolidated as Consolidated

@@ -14,8 +14,9 @@ from ...errors import HoleError, PathTakenError, ValidationError
 from ...memory.engine import Engine, Transaction
 from ...memory.writing import add, build_record, retire, revise
 from ...model.namespaces import below
-from ...model.port import EMBEDDED, Stored, key_range
+from ...model.port import EMBEDDED, Stored
 from ...model.records import MemoryRecord, checked_fields
+from ..keys import key_range
 from .chunks import (
     CHUNK_PREFIX,
     MAX_PATH_CHARACTERS,

@@ -14,8 +14,9 @@ from typing import Final
 from ...errors import HoleError, ValidationError
 from ...memory.engine import Transaction
 from ...model import fields
-from ...model.port import Stored, key_range
+from ...model.port import Stored
 from ...model.records import MemoryRecord
+from ..keys import key_range
 from .paths import ROOT
 
 CHUNK_PREFIX: Final = "+"  # no path begins with "+"

@@ -5,7 +5,7 @@ Making an embedder imports nothing, loads nothing and opens no socket; the first
 
 from typing import TYPE_CHECKING
 
-from ...model.lazy_names import lazy_names
+from ..lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from .minilm import MiniLMEmbedder

@@ -9,10 +9,10 @@ from ...errors import StorageError
 from ...memory.memories import Memories
 from ...model import fields
 from ...model.filters import Where, parse
-from ...model.lazy_names import lazy_names
 from ...model.namespaces import EVERYWHERE, Scope, check_scope
 from ...model.progress import Progress, telling
 from ...storage import file_of, replace_file
+from ..lazy_names import lazy_names
 from .lines import LONGEST_LINE as LONGEST_LINE
 
 if TYPE_CHECKING:

@@ -18,10 +18,11 @@ from ...errors import NotFoundError, StorageError, ValidationError
 from ...memory.engine import Engine
 from ...memory.writing import retire
 from ...model.namespaces import Scope
-from ...model.port import Backend, Page, Stored
+from ...model.port import Page, Stored
 from ...model.progress import Tell
 from ...model.records import MemoryRecord, State
 from ...model.values import Value
+from ...storage import FullBackend
 from .exporter import dump
 from .importer import load
 from .merge import check_other
@@ -82,7 +83,7 @@ def copy_records(engine: Engine, other: Engine, scope: Scope, tell: Tell | None)
     return copies
 
 
-def _compared(found: list[Stored], backend: Backend) -> Iterator[bool]:
+def _compared(found: list[Stored], backend: FullBackend) -> Iterator[bool]:
     """Yield for each record whether *backend* holds the record, accesses aside."""
     for start in range(0, len(found), _BATCH_RECORDS):
         batch = [record for _, record in found[start : start + _BATCH_RECORDS]]

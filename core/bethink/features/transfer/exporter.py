@@ -17,12 +17,11 @@ from ...errors import StorageError, ValidationError
 from ...memory.engine import Engine
 from ...model import fields
 from ...model.filters import Filter, matches
-from ...model.inspection import FullScan
 from ...model.namespaces import EVERYWHERE, Scope, covers
-from ...model.port import EMBEDDED, Entry
+from ...model.port import EMBEDDED
 from ...model.progress import Tell, counted
 from ...model.records import Snapshot
-from ...storage import make_folder, replace_file
+from ...storage import Entry, FullScan, make_folder, replace_file
 from ..links import LINK_ACTIONS
 from .lines import (
     Header,

@@ -21,8 +21,8 @@ import numpy as np
 from ...errors import CorruptStoreError, NotABethinkFileError, SchemaTooNewError, ValidationError
 from ...model import fields
 from ...model.arrays import Vector
-from ...model.port import Entry
 from ...model.records import RECORD_FIELDS, MemoryRecord, Snapshot, non_empty_fields
+from ...storage import Entry
 
 FORMAT: Final = "bethink export"
 VERSION: Final = 1

@@ -21,7 +21,7 @@ from ...memory.engine import Engine, Transaction
 from ...memory.writing import comes_after, leads_to, supersede
 from ...model import fields
 from ...model.namespaces import EVERYWHERE, Scope, covers
-from ...model.port import EMBEDDED, Backend, Link, Row
+from ...model.port import EMBEDDED, Row
 from ...model.progress import Tell, counted
 from ...model.records import (
     LOWEST_LIVE,
@@ -32,7 +32,7 @@ from ...model.records import (
     non_empty_fields,
 )
 from ...model.values import Value
-from ...storage import file_of, open_backend
+from ...storage import FullBackend, Link, file_of, open_backend
 from ..duplicates import DuplicateSearch, Match, combine, has_more_words
 from ..statements import MIN_DUPLICATE_COSINE, parse_record
 from .merge_conflicts import key_conflicts, last_changed_at
@@ -76,7 +76,7 @@ class ForeignStore:
     @classmethod
     def load(
         cls,
-        backend: Backend,
+        backend: FullBackend,
         now: float,
         current: Callable[[MemoryRecord], MemoryRecord] = lambda record: record,
         scope: Scope = EVERYWHERE,
@@ -173,7 +173,7 @@ class _Merge:
     def __init__(
         self,
         transaction: Transaction,
-        backend: Backend,
+        backend: FullBackend,
         duplicates: DuplicateSearch,
         foreign: ForeignStore,
     ) -> None:

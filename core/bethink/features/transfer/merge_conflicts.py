@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from ...memory.engine import Transaction
-from ...model.port import Backend, LogQuery, Stored
+from ...model.port import LogQuery, Stored
 from ...model.records import MemoryRecord
-from ...storage import BASE
+from ...storage import BASE, FullBackend
 from ..duplicates import are_interchangeable
 from ..files import path_of, records_by_key, start_byte
 from ..statements import parse_record
@@ -21,7 +21,7 @@ _TEXT_FIELDS: Final = frozenset(("content", "value"))
 _MAX_ENTRIES: Final = 64  # journal entries of a record; beyond, the occurrence counts
 
 
-def last_changed_at(backend: Backend, record: MemoryRecord) -> float:
+def last_changed_at(backend: FullBackend, record: MemoryRecord) -> float:
     """Return the time of the last change of *record*'s text or value, or of the occurrence."""
     for entry in backend.log(LogQuery(_MAX_ENTRIES, record.id)):  # newest first
         if entry.action == "store":
@@ -49,7 +49,7 @@ class KeyConflict(NamedTuple):
 
 def key_conflicts(
     transaction: Transaction,
-    backend: Backend,
+    backend: FullBackend,
     foreign: Iterable[MemoryRecord],
     changed_at: Mapping[str, float],
 ) -> Iterator[KeyConflict]:

@@ -60,7 +60,7 @@ class PostgresBackend(SQLBackend):
     The query of the URL may name the ``schema``, "bethink" by default, ``pooler=transaction`` for a
     server behind a pooler of transactions, and a ``tenant``: the namespace that, with everything
     below, is all that the server shows. All else is for libpq. The methods are documented in
-    ``Backend``.
+    ``FullBackend``.
     """
 
     _selection = staticmethod(_SELECTION)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ...model.records import Problem
+from ..abilities import Problem
 from ..sql.inspection import SQLInspection
 
 

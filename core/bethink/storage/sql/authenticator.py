@@ -15,8 +15,9 @@ from typing import Any, Final
 
 from ...errors import CorruptStoreError, TamperedError
 from ...model.arrays import Vector
-from ...model.port import EMBEDDED, Entry, Row
+from ...model.port import EMBEDDED, Row
 from ...model.records import MemoryRecord
+from ..abilities import Entry
 from ..journal import digest
 from .connection import Connection
 from .rows import (

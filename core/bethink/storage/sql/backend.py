@@ -13,23 +13,10 @@ import numpy as np
 
 from ...model.arrays import Rows, Vector
 from ...model.filters import Filter, fields_of, lookup, matcher, unexpired
-from ...model.maintenance import VectorIndexes
 from ...model.namespaces import EVERYWHERE, Scope
-from ...model.port import (
-    EMBEDDED,
-    NO_ROWS,
-    Changes,
-    Entry,
-    IndexData,
-    LogQuery,
-    Page,
-    Row,
-    Segment,
-    Tally,
-    Totals,
-    tally,
-)
+from ...model.port import EMBEDDED, NO_ROWS, Changes, IndexData, LogQuery, Page, Row, Segment
 from ...model.records import LIVE, LogEntry, MemoryRecord
+from ..abilities import Entry, Tally, Totals, VectorIndexes, tally
 from .authenticator import Authenticator
 from .connection import Connection, Connections
 from .cut import CUT, to_cut
@@ -67,7 +54,7 @@ _LAST_SEQ: Final = 2**63 - 1
 class SQLBackend(SQLReader):
     """A backend over *connections*, but for opening, inspection, erasing and backup.
 
-    The methods are documented in ``Backend``.
+    The methods are documented in ``FullBackend``.
     """
 
     _SPELLED_ROWS: ClassVar[int] = 128

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from ...model.fields import to_json
-from ...model.port import Current
 from ...model.records import MemoryRecord, non_empty_fields
+from ..abilities import Current
 from ..journal import BASE, SALT_BYTES, digest
 from ..replay import past_record, replayed
 from .authenticator import ENTRY, Authenticator, parse_code

@@ -13,7 +13,7 @@ from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
-from ...model.port import Entry
+from ..abilities import Entry
 from .authenticator import ENTRY, Authenticator
 from .connection import Connection, Cursor
 from .rows import LISTED, Listed, read_setting, to_number

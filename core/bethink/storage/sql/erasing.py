@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...model.namespaces import patterns_over
+from ...model.namespaces import Everywhere, Subtree, scopes_over, to_pattern
 from .connection import Connection
 from .rows import LISTED, Listed, RowTypes
 
@@ -56,10 +56,12 @@ def delete_segments(connection: Connection, namespace: str, first: int) -> None:
 
     Later segments go too: a gap between segments would make all unusable.
     """
+    scopes = scopes_over(namespace)
+    patterns = [to_pattern(each) for each in scopes if isinstance(each, Subtree | Everywhere)]
     connection.execute(
         f"DELETE FROM segments WHERE namespace IN {LISTED} AND (last >= ? OR EXISTS "
         "(SELECT 1 FROM segments own WHERE own.namespace = ?))",
-        (Listed(patterns_over(namespace)), first, namespace),
+        (Listed(patterns), first, namespace),
     )
     connection.execute("DELETE FROM segments WHERE namespace = ? AND last >= ?", (namespace, first))
 

@@ -14,10 +14,10 @@ from typing import Any, Final, TypeVar
 import numpy as np
 
 from ...errors import BethinkError, CorruptStoreError, StorageError
-from ...model.inspection import Access, Move, RecordTrace
-from ...model.port import EMBEDDED, SEGMENT_FORMAT, Entry
+from ...model.port import EMBEDDED, SEGMENT_FORMAT
 from ...model.progress import Tell, counted
-from ...model.records import MemoryRecord, Problem
+from ...model.records import MemoryRecord
+from ..abilities import Access, Entry, Move, Problem, RecordTrace
 from ..journal import START, chain_hash, digest
 from .authenticator import (
     EMBEDDED_VECTOR,

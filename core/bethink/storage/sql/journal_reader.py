@@ -14,8 +14,9 @@ from typing import Any, Final
 from ...errors import CorruptStoreError
 from ...model.arrays import Vector
 from ...model.namespaces import Scope
-from ...model.port import Current, Cut, Entry, Link, RecordHistory, Row
+from ...model.port import Cut, Row
 from ...model.records import LogEntry, Snapshot, non_empty_fields
+from ..abilities import Current, Entry, Link, RecordHistory
 from ..journal import BASE
 from .authenticator import Authenticator
 from .connection import Connection, Connections, Cursor

@@ -18,8 +18,8 @@ from ...errors import CorruptStoreError
 from ...model.arrays import Vector
 from ...model.fields import to_json
 from ...model.namespaces import Scope, Subtree, below
-from ...model.port import Entry
 from ...model.records import RECORD_FIELDS, MemoryRecord, Snapshot, new_record
+from ..abilities import Entry
 from ..journal import FULL_RECORD, is_well_formed
 from .connection import Connection, Cursor
 

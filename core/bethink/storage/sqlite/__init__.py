@@ -32,7 +32,7 @@ _logger = logging.getLogger(__name__)
 class SQLiteBackend(SQLBackend):
     """Keep records, vectors and journal in the file at *location* (or ":memory:").
 
-    The methods are documented in ``Backend``.
+    The methods are documented in ``FullBackend``.
     """
 
     def __init__(

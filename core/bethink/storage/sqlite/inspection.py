@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from ...model.progress import Tell
-from ...model.records import Problem
+from ..abilities import Problem
 from ..sql.inspection import SQLInspection
 from . import schema
 from .keyed_file import KeyedFile

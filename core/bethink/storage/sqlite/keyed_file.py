@@ -25,7 +25,8 @@ from ...errors import (
 )
 from ...model.arrays import Vector
 from ...model.port import EMBEDDED, Row
-from ...model.records import MemoryRecord, Problem, State, non_empty_fields
+from ...model.records import MemoryRecord, State, non_empty_fields
+from ..abilities import Problem
 from ..anchors import Anchor
 from ..sql.authenticator import EMBEDDED_VECTOR, ENTRY, NAMED_VECTOR, KeyedAuthenticator, parse_code
 from ..sql.compacting import CutJournal

@@ -1,8 +1,7 @@
 """What every backend promises.
 
-A backend's test file writes ``class TestMine(BackendContract)`` and overrides the fixture
-``backend``, or ``class TestMine(DurableContract)`` and overrides ``location``, and ``open`` if
-bethink does not open that location itself; pytest collects the inherited tests.
+A backend's test file has ``class TestMine(BackendContract)`` with the fixture ``backend``, or
+``class TestMine(DurableContract)`` with ``location``, and ``open`` for locations of its own.
 """
 
 from __future__ import annotations
@@ -16,10 +15,12 @@ import numpy as np
 import pytest
 
 from ...errors import DimensionError, StoreClosedError, ValidationError
+from ...features.keys import key_range
 from ...model.filters import lookup, matches, parse, unexpired
 from ...model.namespaces import EVERYWHERE, Scope, Subtree
-from ...model.port import EMBEDDED, Backend, LogQuery, Page, key_range
+from ...model.port import EMBEDDED, LogQuery, Page
 from ...model.records import SortField, State
+from ...storage import FullBackend as Backend
 from ...storage import open_backend
 from .journals import JournalContract
 from .samples import (
@@ -133,10 +134,8 @@ class BackendContract(JournalContract):
         given = {EMBEDDED: vector(1, 0), "mine": vector(1, 2, 3)}
         (row,) = insert(backend, record("r1"), vectors=given)
         moved = move(backend, row.row, record("r1"), {"mine": vector(4, 5, 6)})
-        assert {name: numbers.tolist() for name, numbers in moved.vectors.items()} == {
-            EMBEDDED: [1, 0],
-            "mine": [4, 5, 6],
-        }
+        found = {name: numbers.tolist() for name, numbers in moved.vectors.items()}
+        assert found == {EMBEDDED: [1, 0], "mine": [4, 5, 6]}
         assert backend.vectors([moved.row], "mine")[moved.row].tolist() == [4, 5, 6]
         assert backend.vectors([row.row], EMBEDDED) == {}
 

@@ -11,8 +11,10 @@ import pytest
 from ...errors import ValidationError
 from ...model.arrays import Vector
 from ...model.namespaces import EVERYWHERE, Scope, Subtree
-from ...model.port import EMBEDDED, Backend, Current, Link, LogQuery, entry_at
+from ...model.port import EMBEDDED, LogQuery, entry_at
 from ...model.records import Snapshot, non_empty_fields
+from ...storage import Current, Link
+from ...storage import FullBackend as Backend
 from .samples import (
     EVERY_FIELD,
     erase,

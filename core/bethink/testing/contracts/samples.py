@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from ...model.arrays import Vector
-from ...model.port import Backend, Row, Segment
+from ...model.port import Row, Segment
 from ...model.records import MemoryRecord
+from ...storage import FullBackend as Backend
 
 NAMESPACES = ("a", "a/b", "a/b/c", "a-b", "a.b", "a0", "ab", "b", "a/é")
 EVERY_FIELD = MemoryRecord(

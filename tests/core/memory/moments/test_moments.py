@@ -26,8 +26,9 @@ from bethink import (
     Subtree,
     ValidationError,
 )
+from bethink.features.keys import key_range
 from bethink.model.filters import Compare
-from bethink.model.port import Changes, LogQuery, key_range
+from bethink.model.port import Changes, LogQuery
 from bethink.storage.sqlite.connection import Connections
 
 from ...clock import Clock
