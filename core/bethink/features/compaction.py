@@ -106,7 +106,9 @@ class _Work:
         first = self._cut().seq
         while (done := self._cut().seq) < until:
             with self._engine.writing(guarded=False) as transaction:
-                gone = transaction.compact(min(done + STEP_ENTRIES, until))
+                end = min(done + STEP_ENTRIES, until)
+                gone = transaction.writer.compact(end, transaction.now)
+                transaction.erased |= gone.namespaces
             self._entries += gone.entries
             self._records += gone.records
             self._namespaces |= gone.namespaces

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from ..errors import NotFoundError
+from ..memory.engine import Transaction
 from ..memory.memories import Memories
 from ..memory.moments import Moment, When
 from ..model import fields
@@ -118,7 +119,7 @@ class HistoryVerbs(Memories):
         if _OTHER_MOMENT.fullmatch(label) or fields.iso_seconds(label) is not None:
             fields.fail(f"{label!r} reads as a moment; a snapshot needs a different name")
         with self._engine.writing(closing=True) as transaction:
-            return transaction.snapshot(label)
+            return take_snapshot(transaction, label)
 
     def snapshots(self) -> list[Snapshot]:
         """Return the snapshots, oldest first."""
@@ -157,6 +158,15 @@ class HistoryVerbs(Memories):
             return self._moments.find(when)
         self._engine.check_open()
         return Moment(self._engine.backend.head(), self._engine.clock())
+
+
+def take_snapshot(transaction: Transaction, name: str) -> Snapshot:
+    """Name the moment before the new entry; refuse a name in use."""
+    writer, now = transaction.writer, transaction.now
+    taken = Snapshot(name, writer.head(), now)
+    writer.snapshot(name, now)
+    writer.journal("snapshot", now, None, None, None, {"name": name})
+    return taken
 
 
 def _diff(backend: FullBackend, since: Moment, until: Moment, scope: Scope) -> Diff:

@@ -91,14 +91,36 @@ class LinkVerbs(LinkReader, Memories):
         ends, label = check_ends(source, target), check_kind(kind)
         with self._engine.writing() as transaction:
             (_, record), _ = (find_live(transaction, id) for id in ends)
-            return transaction.link(record, label, ends[1], holds=True)
+            return set_link(transaction, record, label, ends[1], holds=True)
 
     def unrelate(self, source: str, target: str, kind: str) -> bool:
         """Remove a link, even a hidden link; return whether the link existed."""
         ends, label = check_ends(source, target), check_kind(kind)
         with self._engine.writing() as transaction:
             record = _find_source(transaction, *ends)
-            return transaction.link(record, label, ends[1], holds=False)
+            return set_link(transaction, record, label, ends[1], holds=False)
+
+
+def set_link(
+    transaction: Transaction,
+    source: MemoryRecord,
+    kind: str,
+    target: str,
+    *,
+    holds: bool,
+    undoes: int | None = None,
+) -> bool:
+    """Link *source* to the record *target*, or remove the link; return whether changed.
+
+    The records do not change.
+    """
+    transaction.check_source(source)
+    if not transaction.writer.link(source.id, kind, target, holds=holds):
+        return False
+    changes = {"kind": kind, "target": target, **({} if undoes is None else {"undoes": undoes})}
+    action = "relate" if holds else "unrelate"
+    transaction.writer.journal(action, transaction.now, source, None, None, changes)
+    return True
 
 
 def undo_link(engine: Engine, entry: LogEntry) -> MemoryRecord:
@@ -109,7 +131,8 @@ def undo_link(engine: Engine, entry: LogEntry) -> MemoryRecord:
     holds = entry.action == "relate"
     with engine.writing() as transaction:
         record = _find_source(transaction, source, target)
-        if not transaction.link(record, kind, target, holds=not holds, undoes=entry.seq):
+        link = record, kind, target
+        if not set_link(transaction, *link, holds=not holds, undoes=entry.seq):
             raise ValidationError(f"entry {entry.seq} cannot be undone: the link changed after it")
     return engine.current(record)
 

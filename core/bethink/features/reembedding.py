@@ -18,6 +18,7 @@ from ..model.arrays import Matrix, Vector
 from ..model.namespaces import EVERYWHERE
 from ..model.progress import Progress, Tell, telling
 from ..model.records import MemoryRecord, embedded_text
+from .history import take_snapshot
 
 _logger = logging.getLogger(__name__)
 
@@ -115,7 +116,9 @@ class _Reembedding:
                     if writer.staging.missing(0, 1):
                         return None
                     writer.staging.adopt()
-                    transaction.snapshot(f"before {self._embedder.name}, entry {writer.head() + 1}")
+                    take_snapshot(
+                        transaction, f"before {self._embedder.name}, entry {writer.head() + 1}"
+                    )
                     _, count = writer.staging.count()
                     engine.adopt(self._embedder)
             except BaseException:

@@ -30,9 +30,9 @@ from ..model.arrays import Matrix, Vector
 from ..model.fields import identifier, integer, number
 from ..model.filters import Filter, sees_accesses
 from ..model.ids import IdFactory
-from ..model.port import DIMENSION_SETTING, EMBEDDED, Changes, Compacted, Row, Stored
+from ..model.port import DIMENSION_SETTING, EMBEDDED, Changes, Row, Stored
 from ..model.progress import STEP, Tell
-from ..model.records import RECORD_FIELDS, MemoryRecord, Snapshot, State, embedded_text
+from ..model.records import RECORD_FIELDS, MemoryRecord, State, embedded_text
 from ..storage import FullBackend, FullWriter
 
 _logger = logging.getLogger(__name__)
@@ -147,27 +147,6 @@ class Transaction:
         self._drop(row, tombstone.namespace)
         self.writer.journal("erase", self.now, tombstone, row, row, changes)
 
-    def link(
-        self,
-        source: MemoryRecord,
-        kind: str,
-        target: str,
-        *,
-        holds: bool,
-        undoes: int | None = None,
-    ) -> bool:
-        """Link *source* to the record *target*, or remove the link; return whether changed.
-
-        The records do not change.
-        """
-        self.check_source(source)
-        if not self.writer.link(source.id, kind, target, holds=holds):
-            return False
-        changes = {"kind": kind, "target": target, **({} if undoes is None else {"undoes": undoes})}
-        action = "relate" if holds else "unrelate"
-        self.writer.journal(action, self.now, source, None, None, changes)
-        return True
-
     def touch(self, accesses: Mapping[str, tuple[int, float]]) -> None:
         """Write accesses ``{id: (count, time of the last)}``."""
         rows = self.writer.touch(accesses) if accesses else []
@@ -175,19 +154,6 @@ class Transaction:
             self.writer.journal(
                 "touch", self.now, None, None, None, {"rows": rows, "accesses": accesses}
             )
-
-    def snapshot(self, name: str) -> Snapshot:
-        """Name the moment before the new entry; refuse a name in use."""
-        taken = Snapshot(name, self.writer.head(), self.now)
-        self.writer.snapshot(name, self.now)
-        self.writer.journal("snapshot", self.now, None, None, None, {"name": name})
-        return taken
-
-    def compact(self, until: int) -> Compacted:
-        """Cut the journal after entry *until*."""
-        done = self.writer.compact(until, self.now)
-        self.erased |= done.namespaces
-        return done
 
     def changes(self) -> Changes:
         """Return the changes for the index."""

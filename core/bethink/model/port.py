@@ -107,14 +107,6 @@ class IndexData:
     changed: tuple[Row, ...]
 
 
-class Compacted(NamedTuple):
-    """The numbers of removed entries and records, and the namespaces that lost saved segments."""
-
-    entries: int
-    records: int
-    namespaces: frozenset[str]
-
-
 class Page(NamedTuple):
     """At most *limit* records after the first *offset*, sorted *by* a column.
 
@@ -202,20 +194,6 @@ class Writer(Reader, Protocol):
     def touch(self, accesses: Mapping[str, tuple[int, float]]) -> list[int]:
         """Add accesses ``{id: (count, time of the last)}`` to live records; return the rows."""
 
-    def compact(self, until: int, at: float) -> Compacted:
-        """Cut the journal after entry *until*: earlier history goes, the state there stays.
-
-        *until* lies after the last cut and before the last entry, and no snapshot names *until*.
-        Moments from *until* on stay as before. Superseded and forgotten records that did not change
-        since go, unless a link holds; so do earlier snapshots. ``Backend.scrub`` removes the bytes.
-        """
-
-    def link(self, source: str, kind: str, target: str, *, holds: bool) -> bool:
-        """Create the link from the next journal entry on, or end the link; return whether changed.
-
-        Erasing either end removes the link from the past and from the journal entries, too.
-        """
-
     def journal(
         self,
         action: str,
@@ -231,9 +209,6 @@ class Writer(Reader, Protocol):
         links have no rows, since *record* does not change. The entry of a touch lists the rows
         under ``changes["rows"]``.
         """
-
-    def snapshot(self, name: str, at: float) -> None:
-        """Name the last journal position, at the time *at*; refuse a name in use."""
 
     def set_setting(self, name: str, value: str) -> None:
         """Store a setting, such as the embedder's identity."""

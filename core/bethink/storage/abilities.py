@@ -313,6 +313,14 @@ class Totals(NamedTuple):
     keyed: bool
 
 
+class Compacted(NamedTuple):
+    """The numbers of removed entries and records, and the namespaces that lost saved segments."""
+
+    entries: int
+    records: int
+    namespaces: frozenset[str]
+
+
 class FullWriter(Writer, Protocol):
     """A write transaction with the abilities that features use."""
 
@@ -329,6 +337,23 @@ class FullWriter(Writer, Protocol):
 
         Uncommitted rows are included.
         """
+
+    def compact(self, until: int, at: float) -> Compacted:
+        """Cut the journal after entry *until*: earlier history goes, the state there stays.
+
+        *until* lies after the last cut and before the last entry, and no snapshot names *until*.
+        Moments from *until* on stay as before. Superseded and forgotten records that did not change
+        since go, unless a link holds; so do earlier snapshots. ``Backend.scrub`` removes the bytes.
+        """
+
+    def link(self, source: str, kind: str, target: str, *, holds: bool) -> bool:
+        """Create the link from the next journal entry on, or end the link; return whether changed.
+
+        Erasing either end removes the link from the past and from the journal entries, too.
+        """
+
+    def snapshot(self, name: str, at: float) -> None:
+        """Name the last journal position, at the time *at*; refuse a name in use."""
 
 
 class FullBackend(Backend, Protocol):

@@ -28,7 +28,8 @@ from ...model.records import (
     embedded_text,
     non_empty_fields,
 )
-from ..links import LINK_ACTIONS, check_ends, check_kind
+from ..history import take_snapshot
+from ..links import LINK_ACTIONS, check_ends, check_kind, set_link
 from ..outcomes import note_import
 from .lines import FIELDS, checked_fields, record_of
 
@@ -309,8 +310,8 @@ class _Import:
         found = self._transaction.writer.find([link.source, link.target])
         if len(found) == 2 and all(record.state != "erased" for _, record in found.values()):
             source = found[link.source].record
-            self._transaction.link(source, link.kind, link.target, holds=True)
+            set_link(self._transaction, source, link.kind, link.target, holds=True)
 
     def _snapshot(self, name: str) -> None:
-        self._transaction.snapshot(name)
+        take_snapshot(self._transaction, name)
         self.snapshots.add(name)

@@ -12,9 +12,10 @@ from ...errors import ValidationError
 from ...memory.engine import Engine
 from ...model import fields
 from ...model.arrays import Vector
-from ...model.port import EMBEDDED, Writer
+from ...model.port import EMBEDDED
 from ...model.progress import Tell, counted
 from ...model.records import MemoryRecord
+from ...storage import FullWriter as Writer
 from ...storage import is_well_formed
 from .lines import FIELDS, Lines, checked_fields, decode_vector, record_of
 

@@ -34,6 +34,7 @@ from ...model.records import (
 from ...model.values import Value
 from ...storage import FullBackend, Link, file_of, open_backend
 from ..duplicates import DuplicateSearch, Match, combine, has_more_words
+from ..links import set_link
 from ..statements import MIN_DUPLICATE_COSINE, parse_record
 from .merge_conflicts import key_conflicts, last_changed_at
 
@@ -334,7 +335,7 @@ class _Merge:
             return
         found = self._writer.find([source, target])
         if source != target and not any(found[end].record.state == "erased" for end in found):
-            self._transaction.link(found[source].record, link.kind, target, holds=True)
+            set_link(self._transaction, found[source].record, link.kind, target, holds=True)
 
 
 def _text_fields(record: MemoryRecord) -> tuple[object, ...]:

@@ -12,9 +12,9 @@ import psycopg
 
 from ...errors import StorageError, ValidationError
 from ...model.namespaces import check_namespace
-from ...model.port import Compacted
 from ...model.progress import Tell
 from ...model.records import MemoryRecord
+from ..abilities import Compacted
 from ..sql.authenticator import NO_AUTH
 from ..sql.backend import SQLBackend
 from ..sql.connection import Connection

@@ -11,8 +11,9 @@ from typing import Any, Final
 from ...errors import DimensionError, ValidationError
 from ...model.arrays import Vector
 from ...model.fields import to_json
-from ...model.port import EMBEDDED, Compacted, Row
+from ...model.port import EMBEDDED, Row
 from ...model.records import MemoryRecord, State, non_empty_fields
+from ..abilities import Compacted
 from ..journal import FULL_RECORD, SALT_BYTES, START, chain_hash, digest
 from .authenticator import NO_AUTH, Authenticator
 from .compacting import CutJournal, JournalCutter

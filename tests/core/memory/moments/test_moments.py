@@ -26,6 +26,7 @@ from bethink import (
     Subtree,
     ValidationError,
 )
+from bethink.features.history import take_snapshot
 from bethink.features.keys import key_range
 from bethink.model.filters import Compare
 from bethink.model.port import Changes, LogQuery
@@ -136,7 +137,7 @@ def test_a_snapshot_may_have_the_name_of_an_entry(store: MemoryStore) -> None:
 def snapshot_of_an_older_version(store: MemoryStore, name: str) -> None:
     """Name the present as versions did that refused no name."""
     with engine_of(store).writing() as transaction:
-        transaction.snapshot(name)
+        take_snapshot(transaction, name)
 
 
 @pytest.mark.parametrize("name", ["#1", "5", "1.5", "2d", "1970-01-02", "1970-01-01T12:00Z"])
