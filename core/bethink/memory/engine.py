@@ -27,7 +27,7 @@ from ..errors import (
 from ..index import MAX_RESIDENT, ResidentIndex
 from ..model import fields
 from ..model.arrays import Matrix, Vector
-from ..model.fields import identifier, integer, number
+from ..model.fields import MAX_TIME, identifier, integer, number
 from ..model.filters import Filter, sees_accesses
 from ..model.ids import IdFactory
 from ..model.port import DIMENSION_SETTING, EMBEDDED, Changes, Row, Stored
@@ -37,7 +37,6 @@ from ..storage import FullBackend, FullWriter
 
 _logger = logging.getLogger(__name__)
 
-_MAX_TIME: Final = 1e12  # seconds, before and after 1970
 _EMBEDDER_UNKNOWN: Final = (
     "it is not known which embedder made its vectors: the fact 'embedder' is missing"
 )
@@ -440,7 +439,7 @@ def stated_dimension(embedder: Embedder) -> int:
 def _read_clock(clock: Callable[[], float]) -> float:
     """Return the time of *clock* as a float, checked."""
     now = clock()
-    if type(now) is float and -_MAX_TIME <= now <= _MAX_TIME:
+    if type(now) is float and -MAX_TIME <= now <= MAX_TIME:
         return now
     now = float(now) if isinstance(now, np.number) else now
-    return number("what the clock tells", now, -_MAX_TIME, _MAX_TIME, "Unix seconds")
+    return number("what the clock tells", now, -MAX_TIME, MAX_TIME, "Unix seconds")

@@ -24,7 +24,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 MAX_CONTENT: Final = 524_288  # characters
 MAX_LABEL: Final = 1024  # characters
 MAX_DEPTH: Final = 128  # levels of nested JSON
-_MAX_TIME: Final = 1e12  # Unix seconds, before and after 1970
+MAX_TIME: Final = 1e12  # Unix seconds, before and after 1970
 _TIME: Final = "Unix seconds, an aware datetime or an ISO text"
 _MAX_COUNT: Final = 2**61  # fits SQLite's 64 bits, also after an addition
 _MAX_JSON_INT: Final = 10**4000  # Python reads no more than 4,300 digits
@@ -79,9 +79,9 @@ def timestamp(name: str, value: object) -> float:
         if value.tzinfo is None:
             raise ValidationError(f"{name} is a naive datetime; give it a time zone")
         return value.timestamp()
-    if isinstance(value, int | float) and _MAX_TIME < abs(value) < math.inf:
+    if isinstance(value, int | float) and MAX_TIME < abs(value) < math.inf:
         raise ValidationError(f"{name} must be in seconds, not milliseconds: {describe(value)}")
-    return number(name, value, -_MAX_TIME, _MAX_TIME, _TIME)
+    return number(name, value, -MAX_TIME, MAX_TIME, _TIME)
 
 
 def iso_seconds(text: str) -> float | None:

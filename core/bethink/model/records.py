@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, MISSING, dataclass, field, fields, make_dataclass
+from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeAlias, TypedDict, get_args
 
@@ -148,16 +149,19 @@ _NUMBER: Final = float | int
 _text: Final = checks.optional(checks.text)
 _label: Final = checks.optional(checks.label)
 _time: Final = checks.optional(checks.timestamp)
+_count: Final = partial(checks.integer, low=0)
+_outcome: Final = partial(checks.number, low=-1.0, high=1.0)
+_state: Final = partial(checks.one_of, choices=get_args(State))
+
+
+def _namespace(_name: str, value: object) -> str:
+    return check_namespace(value)
+
 
 RECORD_FIELDS: Final[Mapping[str, RecordField]] = {
     "id": RecordField(checks.optional(checks.identifier), str, "text", local=True),
     "namespace": RecordField(
-        lambda _, value: check_namespace(value),
-        *(str, "text"),
-        indexed=True,
-        keyed=True,
-        identity=True,
-        local=True,
+        _namespace, str, "text", indexed=True, keyed=True, identity=True, local=True
     ),
     "content": RecordField(
         checks.content, str, "text", indexed=True, keyed=True, identity=True, local=True
@@ -178,20 +182,9 @@ RECORD_FIELDS: Final[Mapping[str, RecordField]] = {
     "expires_at": RecordField(_time, _NUMBER | None, "time", keyed=True),
     "superseded_by": RecordField(_label, str | None, "text", given=False, local=True),
     "last_accessed_at": RecordField(_time, _NUMBER | None, "time", given=False, local=True),
-    "access_count": RecordField(
-        lambda name, value: checks.integer(name, value, 0), int, "number", given=False, local=True
-    ),
-    "outcome": RecordField(
-        lambda name, value: checks.number(name, value, -1.0, 1.0), _NUMBER, "number", given=False
-    ),
-    "state": RecordField(
-        lambda name, value: checks.one_of(name, value, get_args(State)),
-        str,
-        given=False,
-        keyed=True,
-        identity=True,
-        local=True,
-    ),
+    "access_count": RecordField(_count, int, "number", given=False, local=True),
+    "outcome": RecordField(_outcome, _NUMBER, "number", given=False),
+    "state": RecordField(_state, str, given=False, keyed=True, identity=True, local=True),
 }
 """Every field of a ``MemoryRecord``, in the same order."""
 
