@@ -40,6 +40,7 @@ from .features.turns import Turn as Turn
 from .features.turns import add_turns as add_turns
 from .features.turns import turn_key as turn_key
 from .features.working import MISSING as MISSING
+from .features.working import UNCHANGED as UNCHANGED
 from .features.working import AtomicMemory as AtomicMemory
 from .memory.memories import check_store as check_store
 from .memory.ranking import DAY as DAY
@@ -47,7 +48,6 @@ from .memory.ranking import Scored as Scored
 from .memory.ranking import Signals as Signals
 from .memory.ranking import checked_ranking as checked_ranking
 from .memory.search import Mode as Mode
-from .memory.writing import UNCHANGED as UNCHANGED
 from .memory.writing import build_records as build_records
 from .model.arrays import Truths as Truths
 from .model.fields import MAX_CONTENT as MAX_CONTENT

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from ..errors import CompactedError, NotFoundError, ValidationError
 from ..memory.engine import Engine, Transaction
 from ..memory.memories import Memories
-from ..memory.writing import check_key_free, comes_after, successor_of
+from ..memory.writing import check_key_free, successor_of
 from ..model import fields
 from ..model.arrays import Vector
 from ..model.port import EMBEDDED, LogQuery, entry_at
@@ -286,6 +286,25 @@ def _reverse(
         check_key_free(transaction, back)
     transaction.change(row, now, back, vectors, "undo", changes)
     return back
+
+
+def comes_after(transaction: Transaction, id: str | None, old: str) -> bool:
+    """Return whether the record *old* is in the chain of successors that begins with *id*."""
+
+    def successor(id: str) -> str | None:
+        found = transaction.writer.find([id]).get(id)
+        return found.record.superseded_by if found else None
+
+    return leads_to(id, old, successor)
+
+
+def leads_to(id: str | None, target: str, successor: Callable[[str], str | None]) -> bool:
+    """Return whether the chain of successors that begins with *id* contains *target*."""
+    seen = set[str]()
+    while id is not None and id != target and id not in seen:
+        seen.add(id)
+        id = successor(id)
+    return id == target
 
 
 def _refuse_hiding(

@@ -32,8 +32,6 @@ from .engine import Engine, Transaction
 
 OnSimilar: TypeAlias = Literal["keep", "merge", "raise"]
 ON_SIMILAR: Final[tuple[OnSimilar, ...]] = ("keep", "merge", "raise")
-UNCHANGED: Final = object()
-"""A change of ``modify`` returns this value to change nothing."""
 
 _FROM: Final[Mapping[State, tuple[State, ...]]] = {
     "archived": LIVE,
@@ -171,39 +169,6 @@ def update(
             return engine.current(after)
 
 
-def modify(
-    engine: Engine,
-    namespace: str,
-    key: str,
-    change: Callable[[MemoryRecord | None], Any],
-    *,
-    new_row: bool,
-    vectors: Mapping[str, Vector] | None = None,
-) -> MemoryRecord | None:
-    """Give *key* the value that *change* returns for the live record with the key, or for None.
-
-    The record keeps the id; the journal has every value. *new_row* gives the record the newest
-    row. A record with a text is superseded, since the text would not fit the value; so is every
-    record if *vectors*, the only vectors of the new value, are given. Return the record, None if
-    *change* returned ``UNCHANGED``. An error in *change* rolls the write back.
-    *change* runs inside the transaction: it must be quick and must not use the store.
-    """
-    with engine.writing() as transaction:
-        row, held = transaction.writer.by_key(namespace, key) or (0, None)
-        before = unexpired(held, transaction.now)
-        value = change(before)
-        if value is UNCHANGED:
-            return None
-        if before is not None and not before.content and vectors is None:
-            after = engine.admit(replace(before, value=value, updated_at=transaction.now))
-            transaction.change(row, before, after, {}, "update", {"value": value}, new_row=new_row)
-            return after
-        id, now = engine.new_id(), transaction.now
-        record = engine.admit(MemoryRecord(id, namespace, "", now, now, now, key=key, value=value))
-        add(transaction, record, vectors or {})
-    return record
-
-
 def forget(
     engine: Engine, ids: Iterable[str] | None, scope: Scope | None, where: Filter | None
 ) -> int:
@@ -285,25 +250,6 @@ def successor_of(transaction: Transaction, record: MemoryRecord) -> MemoryRecord
     """Return the record that superseded *record*, if any."""
     by = record.superseded_by or ""
     return transaction.writer.find([by]).get(by, (0, None))[1]
-
-
-def comes_after(transaction: Transaction, id: str | None, old: str) -> bool:
-    """Return whether the record *old* is in the chain of successors that begins with *id*."""
-
-    def successor(id: str) -> str | None:
-        found = transaction.writer.find([id]).get(id)
-        return found.record.superseded_by if found else None
-
-    return leads_to(id, old, successor)
-
-
-def leads_to(id: str | None, target: str, successor: Callable[[str], str | None]) -> bool:
-    """Return whether the chain of successors that begins with *id* contains *target*."""
-    seen = set[str]()
-    while id is not None and id != target and id not in seen:
-        seen.add(id)
-        id = successor(id)
-    return id == target
 
 
 def _listed(items: object) -> list[str | Mapping[str, Any]]:

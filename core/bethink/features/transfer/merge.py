@@ -18,7 +18,7 @@ import numpy as np
 
 from ...errors import StorageError, ValidationError
 from ...memory.engine import Engine, Transaction
-from ...memory.writing import comes_after, leads_to, supersede
+from ...memory.writing import supersede
 from ...model import fields
 from ...model.namespaces import EVERYWHERE, Scope, covers
 from ...model.port import EMBEDDED, Row
@@ -36,6 +36,7 @@ from ...storage import FullBackend, Link, file_of, open_backend
 from ..duplicates import DuplicateSearch, Match, combine, has_more_words
 from ..links import set_link
 from ..statements import MIN_DUPLICATE_COSINE, parse_record
+from ..undo import comes_after, leads_to
 from .merge_conflicts import key_conflicts, last_changed_at
 
 _MERGED_STATES: Final[tuple[State, ...]] = ("live", "superseded", "archived")

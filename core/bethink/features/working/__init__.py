@@ -1,6 +1,7 @@
 """Working memory: values kept by name while an agent works."""
 
 from .atomic import MISSING as MISSING
+from .atomic import UNCHANGED as UNCHANGED
 from .atomic import AtomicMemory as AtomicMemory
 from .interface import Memory as Memory
 from .interface import MemoryItem as MemoryItem

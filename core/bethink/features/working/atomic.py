@@ -17,7 +17,6 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from ...errors import StoreBusyError, ValidationError
-from ...memory.writing import UNCHANGED
 from ...model import fields
 from ...model.fields import plain
 from ...model.filters import RELATIONS
@@ -28,6 +27,9 @@ MAX_UPDATE_SECONDS: Final = 30.0
 
 MISSING: Final = object()
 """The value of a key that does not exist."""
+
+UNCHANGED: Final = object()
+"""A change of a value returns ``UNCHANGED`` to change nothing."""
 
 _equal: Final = RELATIONS["$eq"]
 

@@ -7,6 +7,7 @@ a counter stays one record, and the log has the history.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from ...calls import suggesting
@@ -18,7 +19,7 @@ from ...model.filters import parse, unexpired
 from ...model.namespaces import check_namespace
 from ...model.port import Page
 from ...model.records import MemoryRecord
-from .atomic import MISSING, AtomicMemory
+from .atomic import MISSING, UNCHANGED, AtomicMemory
 from .interface import MemoryItem
 
 if TYPE_CHECKING:
@@ -79,12 +80,28 @@ class KeyedMemory(AtomicMemory):
         newest: bool = True,
         vectors: Mapping[str, Vector] | None = None,
     ) -> bool:
-        def revalue(found: MemoryRecord | None) -> Any:
-            return change(value_of(found))
+        """Write the result of *change* into the record, which keeps the id.
 
+        A record with a text is superseded, since the text would not fit the value; so is every
+        record if *vectors*, the only vectors of the new value, are given.
+        """
         engine, place = self._engine, self.namespace
-        made = writing.modify(engine, place, key, revalue, new_row=newest, vectors=vectors)
-        return made is not None
+        with engine.writing() as transaction:
+            now = transaction.now
+            row, held = transaction.writer.by_key(place, key) or (0, None)
+            before = writing.unexpired(held, now)
+            value = change(value_of(before))
+            if value is UNCHANGED:
+                return False
+            if before is not None and not before.content and vectors is None:
+                after = engine.admit(replace(before, value=value, updated_at=now))
+                changes = {"value": value}
+                transaction.change(row, before, after, {}, "update", changes, new_row=newest)
+            else:
+                id = engine.new_id()
+                record = MemoryRecord(id, place, "", now, now, now, key=key, value=value)
+                writing.add(transaction, engine.admit(record), vectors or {})
+        return True
 
     def _place(self) -> tuple[Hashable, str | None]:
         return (id(self._engine), self.namespace), self.store.location
