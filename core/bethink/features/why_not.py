@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal, TypeAlias, Unpack
+
+import numpy as np
 
 from ..calls import spelled_out
 from ..errors import CorruptStoreError
@@ -19,7 +22,7 @@ from ..memory.reading import (
     asked_question,
     filtered,
 )
-from ..memory.search import Placement, Search
+from ..memory.search import Search
 from ..model import fields
 from ..model.namespaces import Scope, covers
 from ..model.records import Explanation, MemoryRecord
@@ -53,6 +56,46 @@ class WhyNot(Value):
         scored = "" if self.score is None else f" with a score of {self.score:.3f}"
         more = f" ({self.detail})" if self.detail else ""
         return f"{self.id}: {self.reason}{placed}{scored}{more}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Placement:
+    """The placement of a row: numbers, the count ``ahead``, all rows ``tied``, the ``best`` score.
+
+    A row below the limits of similarity or score has only the numbers.
+    """
+
+    explanation: Explanation
+    similarity: float
+    ahead: int
+    tied: Sequence[int]
+    best: float
+
+
+class _PlacingSearch(Search):
+    """A search for the placement of one row."""
+
+    def placement(self, row: int) -> _Placement:
+        """Return the score of *row*, the number of rows before, and the ties, among all rows.
+
+        The question must ask for more rows than the scope has, or the numbers would be incomplete.
+        """
+        own_position = self._index.positions([row])
+        candidates = self._restrict(self._question.allowed)
+        own = self._rank(candidates, own_position, self._exact_cosines(own_position))
+        explanation = self._result(own_position, own, np.array([0])).explanation(0)
+        similarity = float(own.similarity[0])
+        if not own.passing[0]:
+            return _Placement(explanation, similarity, 0, (), 0.0)
+        rivals, _ = self._select(candidates)
+        bounds = self._rank(candidates, rivals, candidates.cosine_bounds(rivals)).score
+        rivals = rivals[bounds >= own.score[0]]  # the row itself among them
+        ranked = self._rank(candidates, rivals, self._exact_cosines(rivals))
+        ahead = int((ranked.passing & (ranked.score > own.score[0])).sum())
+        tied = rivals[ranked.passing & (ranked.score == own.score[0])]
+        rows = self._index.columns["row"][tied].tolist()
+        best = float(ranked.score[ranked.passing].max(initial=own.score[0]))
+        return _Placement(explanation, similarity, ahead, rows, best)
 
 
 class WhyNotVerbs(Memories):
@@ -96,7 +139,7 @@ class WhyNotVerbs(Memories):
             question = filtered(question, index, request.where)
             if question.allowed is not None and place not in question.allowed:
                 return WhyNot(name, "filtered", detail="it does not pass where")
-            search = Search(index, question._replace(k=index.size + 1), judged)
+            search = _PlacingSearch(index, question._replace(k=index.size + 1), judged)
             placement = search.placement(row)
             tied = engine.backend.by_row(placement.tied).values()
         return _explain_placement(name, request, placement, sum(other.id < name for other in tied))
@@ -114,7 +157,7 @@ def _why_hidden(record: MemoryRecord, scope: Scope, now: float) -> WhyNot | None
     return None
 
 
-def _explain_placement(id: str, request: Request, placement: Placement, tied: int) -> WhyNot:
+def _explain_placement(id: str, request: Request, placement: _Placement, tied: int) -> WhyNot:
     """Return the reason for a ranked record, with *tied* equal scores of smaller ids before."""
     explanation, similarity = placement.explanation, placement.similarity
     why = partial(WhyNot, id, score=explanation.score, explanation=explanation)

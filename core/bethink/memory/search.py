@@ -9,7 +9,7 @@ documented formula over the whole scope.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
@@ -110,20 +110,6 @@ NOTHING_FOUND: Final = TopK(np.empty(0, dtype=np.int64), [], [], {}, {}, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Placement:
-    """The placement of a row: numbers, the count ``ahead``, all rows ``tied``, the ``best`` score.
-
-    A row below the limits of similarity or score has only the numbers.
-    """
-
-    explanation: Explanation
-    similarity: float
-    ahead: int
-    tied: Sequence[int]
-    best: float
-
-
-@dataclass(frozen=True, slots=True)
 class _Candidates:
     """What is known of every position before a vector is read in full.
 
@@ -166,28 +152,6 @@ class Search:
         if not self._question.k:
             return NOTHING_FOUND
         return self._top_k(self._restrict(self._prefilter()))
-
-    def placement(self, row: int) -> Placement:
-        """Return the score of *row*, the number of rows before, and the ties, among all rows.
-
-        The question must ask for more rows than the scope has, or the numbers would be incomplete.
-        """
-        own_position = self._index.positions([row])
-        candidates = self._restrict(self._question.allowed)
-        own = self._rank(candidates, own_position, self._exact_cosines(own_position))
-        explanation = self._result(own_position, own, np.array([0])).explanation(0)
-        similarity = float(own.similarity[0])
-        if not own.passing[0]:
-            return Placement(explanation, similarity, 0, (), 0.0)
-        rivals, _ = self._select(candidates)
-        bounds = self._rank(candidates, rivals, candidates.cosine_bounds(rivals)).score
-        rivals = rivals[bounds >= own.score[0]]  # the row itself among them
-        ranked = self._rank(candidates, rivals, self._exact_cosines(rivals))
-        ahead = int((ranked.passing & (ranked.score > own.score[0])).sum())
-        tied = rivals[ranked.passing & (ranked.score == own.score[0])]
-        rows = self._index.columns["row"][tied].tolist()
-        best = float(ranked.score[ranked.passing].max(initial=own.score[0]))
-        return Placement(explanation, similarity, ahead, rows, best)
 
     def _prefilter(self) -> Positions | None:
         """Return the positions that may be in the answer, None for all.
