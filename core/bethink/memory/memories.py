@@ -36,7 +36,7 @@ from . import reading, writing
 from .engine import Engine, Screen, Transaction
 from .moments import Moments, When
 from .ranking import Ranking, WeightedSum, checked_ranking
-from .reading import NamedVector, RecallOptions, Request, recall_request
+from .reading import Answerer, NamedVector, RecallOptions, Request, recall_request
 from .search import Mode
 from .writing import FinderMaker, OnSimilar
 
@@ -333,8 +333,8 @@ class Memories(View, Closable):
             now=now,
             vector=vector,
         )
-        request = reading.made_approximate(request, approximate, past=as_of is not None)
-        return reading.recall(self._engine_at(as_of), self._ranking(ranking), request)
+        answer_by = self._answerer(request, approximate, past=as_of is not None)
+        return reading.recall(self._engine_at(as_of), self._ranking(ranking), request, answer_by)
 
     def touch(self, ids: str | Iterable[str]) -> None:
         """Count an access of each live record now; a later write stores the accesses."""
@@ -392,6 +392,12 @@ class Memories(View, Closable):
         """Return the maker of the finder of near-duplicates; the kernel keeps them all."""
         fields.one_of("on_similar", on_similar, ("keep",))
         return None
+
+    def _answerer(self, request: Request, approximate: bool, *, past: bool) -> Answerer:
+        """Return the function that answers *request*."""
+        if fields.boolean("approximate", approximate):
+            fields.fail("the kernel has no approximate indexes")
+        return reading.answered
 
     def _engine_at(self, as_of: When | None) -> Engine:
         return self._engine if as_of is None else self._moments.engine(self._moments.find(as_of))

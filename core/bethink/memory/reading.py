@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, Final, NamedTuple, TypedDict
+from typing import Any, Final, NamedTuple, TypeAlias, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,7 @@ from ..model.records import Listed, MemoryRecord, RecallResult, with_accesses
 from ..text import asked_periods, read_query
 from .engine import Engine
 from .ranking import Ranking, has_upper_bound
-from .search import NOTHING_FOUND, Mode, Question, Search, TopK, VectorQuery
+from .search import Mode, Question, Search, TopK, VectorQuery
 
 _logger = logging.getLogger(__name__)
 NamedVector = tuple[str, Sequence[float] | npt.NDArray[np.floating[Any]]]
@@ -33,11 +33,6 @@ DEFAULT_SHARE: Final = 0.4
 """The vector's share of hybrid similarity for an embedder without a ``share``; measured."""
 
 _MAX_SIMILAR: Final = 3  # scopes of a hint
-_NEARBY_FACTOR: Final = 20  # rows of an approximate index for each of k
-_LEAST_NEARBY: Final = 200
-MAX_NEARBY: Final = 1_000
-"""The most rows that pgvector searches for, and so the most k of an approximate recall."""
-
 MAX_ATTEMPTS: Final = 64
 """The most attempts of a recall while other processes change the rows being read."""
 
@@ -56,7 +51,6 @@ class Request(NamedTuple):
     touch: bool
     vector: tuple[str, Vector] | None
     min_share: float = 0.0
-    approximate: bool = False
 
     def least_score(self, best: float) -> float:
         """Return the least score to return beside the *best* score."""
@@ -109,24 +103,6 @@ def recall_request(
         touch=fields.boolean("touch", touch),
         vector=None if vector is None else fields.named_vector(vector),
     )
-
-
-def made_approximate(request: Request, approximate: bool, *, past: bool) -> Request:
-    """Return *request*, if *approximate* for an approximate index.
-
-    What needs the whole scope is refused.
-    """
-    if not fields.boolean("approximate", approximate):
-        return request
-    wanted = (isinstance(request.scope, str), request.mode == "semantic", request.query is not None)
-    if not all(wanted) or request.where is not None or request.vector is not None or past:
-        fields.fail(
-            "an approximate recall takes a query, mode='semantic' and one namespace, and no where, "
-            "trusted, vector or as_of"
-        )
-    if request.k > MAX_NEARBY:
-        fields.fail(f"an approximate recall returns at most {MAX_NEARBY:,} memories")
-    return request._replace(approximate=True)
 
 
 def check_trusted(trusted: Collection[str | None]) -> list[str | None]:
@@ -200,10 +176,12 @@ def touch(engine: Engine, ids: Sequence[str]) -> None:
     )
 
 
-def recall(engine: Engine, ranking: Ranking, request: Request) -> list[RecallResult]:
+def recall(
+    engine: Engine, ranking: Ranking, request: Request, answer_by: Answerer
+) -> list[RecallResult]:
     """Answer *request*; see ``MemoryStore.recall``."""
     start = time.perf_counter()
-    answer = (answered_nearby if request.approximate else answered)(engine, ranking, request)
+    answer = answer_by(engine, ranking, request)
     _logger.debug(
         "recalled %d of at most %d records in %.4f s",
         len(answer.places),
@@ -248,6 +226,9 @@ class Answer(NamedTuple):
         )
 
 
+Answerer: TypeAlias = Callable[[Engine, Ranking, Request], Answer]
+
+
 def answered(engine: Engine, ranking: Ranking, request: Request) -> Answer:
     """Return the answer to *request*.
 
@@ -280,37 +261,11 @@ def _answered(
             index = engine.index.open(request.scope)
             index.reader.start(again=attempt > 0)
             search = Search(index, filtered(question, index, request.where), ranking)
-            answer = _answer(index, search.top_k(), request)
+            answer = load_answer(index, search.top_k(), request)
             if not (index.reader.overtaken and engine.index.behind):
                 break
         if request.touch:
             touch_rows(engine, answer.rows(range(len(answer.places))))
-    return answer
-
-
-def answered_nearby(engine: Engine, ranking: Ranking, request: Request) -> Answer:
-    """Return the answer to *request*, scored among the records that an approximate index chose."""
-    scope, indexes = request.scope, engine.backend.vector_indexes
-    question = asked_question(engine, request)
-    assert isinstance(scope, str)
-    if question.vector is None:
-        return Answer(NOTHING_FOUND, [], {})
-    most = min(max(_LEAST_NEARBY, _NEARBY_FACTOR * request.k), MAX_NEARBY)
-    for _ in range(MAX_ATTEMPTS):
-        data = None if indexes is None else indexes.nearest(scope, question.vector.query, most)
-        if data is None:
-            raise ValidationError(
-                f"{scope!r} has no vector index; build_vector_index makes an index in a Postgres "
-                "database with the extension pgvector"
-            )
-        with engine.index.lock:
-            index = engine.index.of(scope, data)
-            found = Search(index, question, ranking).top_k()._replace(approximate=True)
-            answer = _answer(index, found, request)
-            if not index.reader.overtaken:
-                break
-    if request.touch:
-        touch_rows(engine, answer.rows(range(len(answer.places))))
     return answer
 
 
@@ -375,7 +330,7 @@ def _vector_query(engine: Engine, request: Request) -> VectorQuery | None:
     return VectorQuery(name, unit, weight, min_cosine, getattr(embedder, "zero", min_cosine))
 
 
-def _answer(index: SearchedIndex, found: TopK, request: Request) -> Answer:
+def load_answer(index: SearchedIndex, found: TopK, request: Request) -> Answer:
     """Load the *found* records, order ties by id, and keep the best of *request*."""
     accessed, scores = index.accessed(found.positions), found.scores
     places = list(accessed)

@@ -21,7 +21,7 @@ from typing import Any, Final, Literal, NamedTuple, Protocol, TypeVar
 from ..model.filters import Filter
 from ..model.namespaces import Scope
 from ..model.records import LIVE, LogEntry, MemoryRecord, Snapshot, SortField, State
-from .arrays import Floats, Rows, Vector
+from .arrays import Rows, Vector
 
 EMBEDDED = ""
 """The vector name under which the store's own embedder writes."""
@@ -254,17 +254,6 @@ class Journal(Protocol):
         """Return all snapshots, oldest first."""
 
 
-class NearestRows(Protocol):
-    """Approximate indexes of the embedder's vectors, by namespace, for namespaces of any size."""
-
-    def nearest(self, namespace: str, query: Floats, most: int) -> IndexData | None:
-        """Read about *most* rows near the unit vector *query*, and all rows newer than the index.
-
-        The data are for an index of these rows alone. None if *namespace* has no index, or an index
-        of vectors of a different embedder.
-        """
-
-
 class Backend(Reader, Protocol):
     """Where a store's memories live. Safe for threads, processes and forks."""
 
@@ -287,10 +276,6 @@ class Backend(Reader, Protocol):
         After a break, the last commits that were read may be gone for want of an acknowledgement,
         and later commits may have the same positions. So nothing that was read stays in use.
         """
-
-    @property
-    def vector_indexes(self) -> NearestRows | None:
-        """The approximate indexes of vectors, None where there are none."""
 
     @property
     def journal_reader(self) -> Journal:

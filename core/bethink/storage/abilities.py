@@ -8,9 +8,9 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
-from ..model.arrays import Vector
+from ..model.arrays import Floats, Vector
 from ..model.namespaces import Scope
-from ..model.port import Backend, Cut, Journal, NearestRows, Row, Stored, Writer
+from ..model.port import Backend, Cut, IndexData, Journal, Row, Stored, Writer
 from ..model.progress import Tell
 from ..model.records import MemoryRecord, Snapshot
 from ..model.values import Value
@@ -265,8 +265,15 @@ class Staging(Protocol):
         """
 
 
-class VectorIndexes(NearestRows, Protocol):
+class VectorIndexes(Protocol):
     """Approximate indexes of the embedder's vectors, by namespace, for namespaces of any size."""
+
+    def nearest(self, namespace: str, query: Floats, most: int) -> IndexData | None:
+        """Read about *most* rows near the unit vector *query*, and all rows newer than the index.
+
+        The data are for an index of these rows alone. None if *namespace* has no index, or an index
+        of vectors of a different embedder.
+        """
 
     def build(self, namespace: str, rate: float | None, tell: Tell | None = None) -> int:
         """Index the live rows of *namespace* anew, while writers go on; return their number.

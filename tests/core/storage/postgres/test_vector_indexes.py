@@ -107,7 +107,7 @@ def test_what_changed_after_the_building_counts(store: MemoryStore) -> None:
 
 
 def test_a_folded_index_orders_by_decay(store: MemoryStore, monkeypatch: Any) -> None:
-    monkeypatch.setattr("bethink.memory.reading._LEAST_NEARBY", 20)
+    monkeypatch.setattr("bethink.features.vector_indexes._LEAST_NEARBY", 20)
     decay = DecayProduct(0.3)
     store.build_vector_index(rate=0.3)
     for query in ("the ferry at night", "tea by the river"):
