@@ -17,6 +17,7 @@ from .base import check_embedder as check_embedder
 from .base import check_rows as check_rows
 from .base import import_extra as import_extra
 from .base import normalise as normalise
+from .base import stated_dimension as stated_dimension
 from .hashing import HashEmbedder as HashEmbedder
 from .static import StaticEmbedder as StaticEmbedder
 from .static import word_pieces as word_pieces

@@ -78,6 +78,13 @@ def check_embedder(embedder: Embedder) -> Embedder:
     return embedder
 
 
+def stated_dimension(embedder: Embedder) -> int:
+    """Return the length that *embedder* states of its vectors."""
+    dimension: object = getattr(embedder, "dimension", None)
+    dimension = int(dimension) if isinstance(dimension, np.integer) else dimension
+    return integer("the embedder's dimension", dimension, 1)
+
+
 def check_rows(vectors: npt.ArrayLike, count: int, dimension: int | None) -> Matrix:
     """Return an embedder's result as float32 rows; refuse wrong shapes and values."""
     rows = _as_float32(vectors)

@@ -17,6 +17,7 @@ from ..model.namespaces import EVERYWHERE
 from ..model.port import Cut
 from ..model.progress import Progress, Tell, telling
 from ..model.values import Value
+from .sources import check_whole
 
 _logger = logging.getLogger(__name__)
 
@@ -67,7 +68,7 @@ class CompactionVerbs(Memories):
         entries; an error there ends the work.
         """
         engine = self._engine
-        engine.check_whole()
+        check_whole(engine)
         if (before is None) == (keep is None):
             raise ValidationError("give either before= or keep=")
         if keep is not None:

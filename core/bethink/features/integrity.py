@@ -16,8 +16,9 @@ from functools import partial
 from itertools import islice
 from typing import Any, Final
 
+from ..embedders import stated_dimension
 from ..errors import CorruptStoreError, StorageError, ValidationError
-from ..memory.engine import Engine, stated_dimension
+from ..memory.engine import Engine
 from ..memory.memories import Memories
 from ..model import fields
 from ..model.namespaces import EVERYWHERE

@@ -10,15 +10,16 @@ import logging
 import time
 from typing import Final
 
-from ..embedders import Embedder, check_embedder, check_rows
+from ..embedders import Embedder, check_embedder, check_rows, stated_dimension
 from ..errors import StorageError
-from ..memory.engine import Engine, stated_dimension
+from ..memory.engine import Engine
 from ..memory.memories import Memories
 from ..model.arrays import Matrix, Vector
 from ..model.namespaces import EVERYWHERE
 from ..model.progress import Progress, Tell, telling
 from ..model.records import MemoryRecord, embedded_text
 from .history import take_snapshot
+from .sources import check_whole
 
 _logger = logging.getLogger(__name__)
 
@@ -48,7 +49,7 @@ class ReembeddingVerbs(Memories):
         An error of the function ends the work, and the batches so far stay for the next call.
         """
         new = check_embedder(embedder)
-        self._engine.check_whole()
+        check_whole(self._engine)
         if new.name == self.embedder.name:
             return 0
         with telling(progress) as tell:

@@ -7,7 +7,7 @@ from copy import copy
 from typing import Self, Unpack
 
 from ..errors import SourceError
-from ..memory.engine import Screen
+from ..memory.engine import Engine, Screen
 from ..memory.memories import Memories
 from ..memory.reading import RecallOptions, Request, check_trusted
 from ..model import fields
@@ -60,3 +60,10 @@ class SourceVerbs(Memories):
         if self._trusted is None:
             return given
         return [source for source in given if source in self._trusted]
+
+
+def check_whole(engine: Engine) -> None:
+    """Refuse a handle for one source, before a change of the records of all sources."""
+    engine.check_open()
+    if engine.source is not None:
+        raise SourceError(None, None, engine.source)

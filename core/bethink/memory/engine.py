@@ -15,7 +15,7 @@ from weakref import WeakSet
 
 import numpy as np
 
-from ..embedders import Embedder, check_rows
+from ..embedders import Embedder, check_rows, stated_dimension
 from ..errors import (
     CorruptStoreError,
     EmbedderMismatchError,
@@ -27,7 +27,7 @@ from ..errors import (
 from ..index import MAX_RESIDENT, ResidentIndex
 from ..model import fields
 from ..model.arrays import Matrix, Vector
-from ..model.fields import MAX_TIME, identifier, integer, number
+from ..model.fields import MAX_TIME, identifier, number
 from ..model.filters import Filter, sees_accesses
 from ..model.ids import IdFactory
 from ..model.port import DIMENSION_SETTING, EMBEDDED, Changes, Row, Stored
@@ -361,12 +361,6 @@ class Engine:
         if self.closed:
             raise StoreClosedError
 
-    def check_whole(self) -> None:
-        """Refuse a handle for one source, before a change of the records of all sources."""
-        self.check_open()
-        if self.source is not None:
-            raise SourceError(None, None, self.source)
-
     def before_fork(self) -> None:
         """Finish, release the file and hold the locks."""
         self.index.lock.acquire()
@@ -399,10 +393,7 @@ class Engine:
                 self.backend.close()
 
     def _bind(self, writer: FullWriter) -> bool:
-        """Note the embedder on the first write, and refuse a different embedder later.
-
-        Return whether the embedder is noted.
-        """
+        """Note the embedder on the first write, later refuse others; return whether noted."""
         stored = writer.setting("embedder")
         self._check_embedder(stored)
         if self._bound:
@@ -427,13 +418,6 @@ def _close_all() -> None:
     for engine in list(_open_engines):
         with suppress(Exception):  # such as a file that is gone
             engine.close()
-
-
-def stated_dimension(embedder: Embedder) -> int:
-    """Return the length that *embedder* states of its vectors."""
-    dimension: object = getattr(embedder, "dimension", None)
-    dimension = int(dimension) if isinstance(dimension, np.integer) else dimension
-    return integer("the embedder's dimension", dimension, 1)
 
 
 def _read_clock(clock: Callable[[], float]) -> float:

@@ -20,10 +20,7 @@ from ..storage import PastBackend
 from .engine import Engine
 
 When: TypeAlias = str | int | float | datetime | Snapshot | LogEntry
-"""A snapshot or its name, a journal entry or its number, or a time.
-
-A time is a float, an aware datetime or an ISO text.
-"""
+"""A snapshot or its name, an entry or its number, or a time: float, aware datetime or ISO text."""
 
 MAX_MOMENTS: Final = 2
 """Number of moments whose index is kept after a recall."""

@@ -89,10 +89,7 @@ class HasUpperBound(Protocol):
     """A ranking with an upper bound on scores, so that recall can skip records."""
 
     def ceiling(self, age: Floats, importance: Floats) -> Floats:
-        """Return the upper bound on the score of records of an age (seconds) and importance.
-
-        A score may be greater by rounding errors only.
-        """
+        """Return an upper bound on scores, rounding aside, by *age* (seconds) and *importance*."""
 
 
 def has_upper_bound(ranking: Ranking | HasUpperBound) -> TypeGuard[HasUpperBound]:

@@ -15,10 +15,7 @@ _MARKS: Final = 7 << 76 | 1 << 63  # version and variant
 
 
 class IdFactory:
-    """Make ids from *clock*.
-
-    Within one millisecond, or when the clock steps back, ids count up.
-    """
+    """Make ids from *clock*; within one millisecond, or after a step back, ids count up."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock

@@ -178,10 +178,7 @@ class Writer(Reader, Protocol):
         """Change fields that are not indexed, keeping the row."""
 
     def replace(self, row: int, record: MemoryRecord, vectors: Mapping[str, Vector]) -> Row:
-        """Change indexed fields: the record moves to a new row.
-
-        Vectors that are not given are kept.
-        """
+        """Change indexed fields: the record moves to a new row, and keeps vectors not given."""
 
     def erase(self, row: int, tombstone: MemoryRecord) -> frozenset[str]:
         """Replace the record in *row*, in any state, by *tombstone*.
@@ -239,10 +236,7 @@ class Journal(Protocol):
     """The moments of a journal."""
 
     def seq_at(self, time: float) -> int:
-        """Return the position of the last entry, in the journal's order, made at *time* or before.
-
-        0 without a match.
-        """
+        """Return the position of the last entry made by *time*, in the journal's order, else 0."""
 
     def erased(self, since: int) -> bool:
         """Tell whether anything was erased by an entry after *since*."""

@@ -204,10 +204,7 @@ GIVEN_DEFAULTS: Final[Mapping[str, object]] = {
 
 
 def checked_fields(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return *given* checked and in the stored form.
-
-    Raise ``ValidationError`` for the first wrong field.
-    """
+    """Return *given* in the stored form; raise ``ValidationError`` for the first wrong field."""
     for name in given:
         if name not in CHECKS:
             raise unknown_name("field", name, CHECKS)
