@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from ..model.arrays import Floats, Vector
-from ..model.namespaces import Scope
+from ..model.namespaces import EVERYWHERE, Scope
 from ..model.port import Backend, Cut, IndexData, Journal, Row, Stored, Writer
 from ..model.progress import Tell
 from ..model.records import MemoryRecord, Snapshot
@@ -130,11 +130,15 @@ class FullScan(Protocol):
     def hides_entries(self) -> bool:
         """Return whether the journal has entries that this scan does not see, of other tenants."""
 
-    def records(self) -> Iterator[Row]:
-        """Yield every record, in any state, in order of insertion."""
+    def records(self, scope: Scope = EVERYWHERE) -> Iterator[Row]:
+        """Yield every record in *scope*, in any state, in order of insertion."""
 
-    def entries(self) -> Iterator[tuple[Entry, Mapping[str, Vector]]]:
+    def entries(
+        self, ids: Collection[str] | None = None
+    ) -> Iterator[tuple[Entry, Mapping[str, Vector]]]:
         """Yield the journal, oldest first, with the remaining named vectors of each entry.
+
+        With *ids*, entries of other records are left out; entries without a record stay.
 
         A compacted journal begins with the storing of each record as of the cut, in order of
         insertion, and the links of the cut. The entries of compacting are left out.

@@ -16,8 +16,9 @@ from typing import Any, Final, Protocol, TypeAlias
 from ...errors import StorageError, ValidationError
 from ...memory.engine import Engine
 from ...model import fields
+from ...model.arrays import Vector
 from ...model.filters import Filter, matches
-from ...model.namespaces import EVERYWHERE, Scope, covers
+from ...model.namespaces import EVERYWHERE, Scope
 from ...model.port import EMBEDDED
 from ...model.progress import Tell, counted
 from ...model.records import Snapshot
@@ -41,6 +42,7 @@ class Writes(Protocol):
         """Write *data*."""
 
 
+_MAX_LISTED_IDS: Final = 100_000  # more take longer to list than all entries to read
 _UNKNOWN_EMBEDDER: Final = "unknown"
 """The embedder's name for vectors without a note of the embedder."""
 Target: TypeAlias = str | os.PathLike[str] | Writes
@@ -77,6 +79,7 @@ class _Selection:
 
     def __init__(self, everything: FullScan, scope: Scope, where: Filter | None) -> None:
         self._everything = everything
+        self._scope = scope
         self._ids: set[str] | None = None
         self._kept = array("q")
         self._cut = everything.cut()
@@ -88,28 +91,30 @@ class _Selection:
                 return
         else:
             self._ids = {
-                row.record.id
-                for row in everything.records()
-                if covers(scope, row.record.namespace) and matches(where, row.record)
+                row.record.id for row in everything.records(scope) if matches(where, row.record)
             }
             self.count = len(self._ids)
-        self._kept.extend(entry.seq for entry, _ in everything.entries() if self._about(entry))
+        self._kept.extend(entry.seq for entry, _ in self._entries() if self._about(entry))
         self.length = len(self._kept)
 
     def records(self) -> Iterator[str]:
         """Yield the lines of the records, in order of insertion."""
-        for row in self._everything.records():
+        for row in self._everything.records(self._scope):
             if self._ids is None or row.record.id in self._ids:
                 yield record_line(row.record, row.vectors.get(EMBEDDED))
 
     def history(self) -> Iterator[str]:
         """Yield the lines of entries and snapshots, in order."""
         snapshots = deque(self._everything.snapshots())
-        for entry, vectors in self._everything.entries():
+        for entry, vectors in self._entries():
             if kept := self._about(entry):
                 yield from _taken_before(snapshots, entry.seq)
                 yield entry_line(kept, vectors)
         yield from _taken_before(snapshots, self._everything.head() + 1)
+
+    def _entries(self) -> Iterator[tuple[Entry, Mapping[str, Vector]]]:
+        few = self._ids is not None and len(self._ids) <= _MAX_LISTED_IDS
+        return self._everything.entries(self._ids if few else None)
 
     def _has_target(self, changes: Mapping[str, Any] | None) -> bool:
         if self._ids is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from itertools import groupby
@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from ...errors import CorruptStoreError
 from ...model.arrays import Vector
-from ...model.namespaces import Scope
+from ...model.namespaces import EVERYWHERE, Scope
 from ...model.port import Cut, Row
 from ...model.records import LogEntry, Snapshot, non_empty_fields
 from ..abilities import Current, Entry, Link, RecordHistory
@@ -243,28 +243,34 @@ class SQLFullScan:
     def hides_entries(self) -> bool:
         return self._hides
 
-    def records(self) -> Iterator[Row]:
-        with closing(
-            self._connection.execute("SELECT row FROM records ORDER BY ordinal")
-        ) as ordered:
+    def records(self, scope: Scope = EVERYWHERE) -> Iterator[Row]:
+        inside, parameters = scope_sql(scope)
+        selected = f"SELECT row FROM records WHERE {inside} ORDER BY ordinal"
+        with closing(self._connection.execute(selected, parameters)) as ordered:
             rows = array("q", (row for (row,) in ordered))
         for start in range(0, len(rows), _BATCH_RECORDS):
             batch = Listed(rows[start : start + _BATCH_RECORDS])
             found = self._auth.read_rows(self._connection, f"row IN {LISTED}", batch)
             yield from sorted(found, key=attrgetter("ordinal"))
 
-    def entries(self) -> Iterator[tuple[Entry, dict[str, Vector]]]:
+    def entries(
+        self, ids: Collection[str] | None = None
+    ) -> Iterator[tuple[Entry, dict[str, Vector]]]:
         cut = read_cut(self._connection)
         accesses = DailyAccesses(self._open, self._connection)
-        for base, vectors in self._bases(cut):
+        among, parameters = ("TRUE", ()) if ids is None else (f"id IN {LISTED}", (Listed(ids),))
+        for base, vectors in self._bases(cut, among, parameters):
             yield accesses.told(base), vectors
         named = self._open(_NAMED_VECTORS, cut.seq)
         by_entry = groupby(map(_NAMED_TYPES, named), key=itemgetter(0))
         since, named_rows = next(by_entry, (0, iter(())))
-        selected = f"SELECT {self._auth.entry_columns} FROM journal WHERE seq > ? ORDER BY seq"
-        for read in map(self._auth.to_entry, self._open(selected, cut.seq)):
+        later = f"seq > ? AND (id IS NULL OR {among}) ORDER BY seq"
+        selected = f"SELECT {self._auth.entry_columns} FROM journal WHERE {later}"
+        for read in map(self._auth.to_entry, self._open(selected, cut.seq, *parameters)):
             if read.action == "compact":
                 continue
+            while 0 < since < read.seq:  # an entry that is left out
+                since, named_rows = next(by_entry, (0, iter(())))
             entry = accesses.told(read)
             vectors = {}
             if entry.seq == since:
@@ -275,11 +281,17 @@ class SQLFullScan:
     def snapshots(self) -> list[Snapshot]:
         return read_snapshots(self._connection)
 
-    def _bases(self, cut: CutMark) -> Iterator[tuple[Entry, dict[str, Vector]]]:
-        """Yield the entries up to *cut*: each record stored, then the links, at the cut's time."""
+    def _bases(
+        self, cut: CutMark, among: str, parameters: tuple[Listed, ...]
+    ) -> Iterator[tuple[Entry, dict[str, Vector]]]:
+        """Yield the entries up to *cut*: each record stored, then the links, at the cut's time.
+
+        The SQL condition *among* selects records and links by the column ``id``.
+        """
         selected = f"SELECT {self._auth.entry_columns} FROM journal WHERE"
-        ordered = f"SELECT {self._auth.columns} FROM records WHERE ordinal <= ? ORDER BY ordinal"
-        for columns in self._open(ordered, cut.seq):
+        early = f"ordinal <= ? AND {among} ORDER BY ordinal"
+        ordered = f"SELECT {self._auth.columns} FROM records WHERE {early}"
+        for columns in self._open(ordered, cut.seq, *parameters):
             record = self._auth.to_record(columns)
             found = self._connection.execute(f"{selected} {_BASE_OF}", (record.id,)).fetchone()
             if found is None:  # a tombstone
@@ -291,8 +303,8 @@ class SQLFullScan:
             named = self._connection.execute(_NAMED_SINCE, {"seq": entry.seq, "id": entry.id})
             vectors = {name: self._vector(row, name) for row, name in named.fetchall()}
             yield entry._replace(action="store", at=cut.at), vectors
-        related = f"{selected} seq <= ? AND action = 'relate' ORDER BY seq"
-        for entry in map(self._auth.to_entry, self._open(related, cut.seq)):
+        related = f"{selected} seq <= ? AND action = 'relate' AND {among} ORDER BY seq"
+        for entry in map(self._auth.to_entry, self._open(related, cut.seq, *parameters)):
             yield entry._replace(at=cut.at), {}
 
     def _open(self, sql: str, *parameters: object) -> Cursor:

@@ -286,6 +286,31 @@ class JournalContract(ABC):
         ]
         assert snapshots == backend.journal_reader.snapshots() == [Snapshot("named", 4, 60.0)]
 
+    @pytest.mark.parametrize("compacted", [False, True])
+    def test_everything_can_be_narrowed(self, backend: Backend, compacted: bool) -> None:
+        first = insert(backend, record("r1"), vectors={"mine": vector(1)})[0]
+        insert(backend, record("r2", namespace="a/b"), vectors={"mine": vector(2)})
+        insert(backend, record("r3"), vectors={"mine": vector(3)})
+        move(backend, first.row, record("r1", "moved"), {"mine": vector(4)})
+        insert(backend, record("r4"))
+        if compacted:
+            with backend.write() as writer:
+                writer.compact(4, 70.0)
+        touch(backend, {"r2": (1, 50.0), "r3": (1, 60.0)})
+        with backend.journal_reader.full_scan() as everything:
+            for scope, inside in (
+                ("default", ["r1", "r3", "r4"]),
+                (Subtree("a"), ["r2"]),
+                ("b", []),
+            ):
+                assert [each.record.id for each in everything.records(scope)] == inside
+                told, part = (
+                    [(entry, told_vectors(vectors)) for entry, vectors in everything.entries(ids)]
+                    for ids in (None, set(inside))
+                )
+                assert part == [each for each in told if each[0].id in (None, *inside)]
+                assert {entry.id for entry, _ in part} == {None, *inside}
+
     def test_everything_stays_what_it_was_while_others_write(self, backend: Backend) -> None:
         insert(backend, *(record(f"r{n}") for n in range(600)))
         with backend.journal_reader.full_scan() as everything:
