@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator
 from copy import copy
+from functools import cache
 from importlib import import_module
 from typing import Any, Final, NamedTuple
 
@@ -33,6 +34,7 @@ _MAX_GATHERED_SHARE: Final = (
 )
 
 
+@cache
 def _kernel() -> Any:
     try:
         return import_module("simsimd")

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bethink import HashEmbedder, MemoryStore, ValidationError
+from bethink import HashEmbedder, MemoryStore, Subtree, ValidationError
 from bethink.features import history
 from bethink.storage.sql import inspection
 from bethink.storage.sql.authenticator import NO_AUTH
 
 from ...stored import alter
 from ..clock import Clock
+from ..inside import connections_of
 
 EMBEDDER = HashEmbedder(16)
 
@@ -163,3 +164,27 @@ def test_a_filter_too_deep_for_sql_may_name_no_field() -> None:
     with MemoryStore(embedder=EMBEDDER) as store:
         store.store("a note")
         assert store.count(where=where) == 1
+
+
+@pytest.mark.parametrize("many", [100, 1000])
+def test_a_small_subtree_is_loaded_without_a_look_at_the_rest(many: int) -> None:
+    with MemoryStore(embedder=EMBEDDER) as store:
+        store.store_many(
+            {"content": f"note {n}", "namespace": f"users/{n}/notes"} for n in range(many)
+        )
+        steps: list[int] = []
+        connection = connections_of(store)._writer  # no public name counts the steps of SQLite
+        connection.set_progress_handler(lambda: steps.append(1), 100)
+        assert len(store.recall("note", namespace=Subtree("users/7"), touch=False)) == 1
+        connection.set_progress_handler(None, 0)
+    assert len(steps) < 20
+
+
+def test_the_export_of_a_namespace_reads_the_entries_of_its_records_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with MemoryStore(embedder=EMBEDDER) as store:
+        store.store_many({"content": f"note {n}", "namespace": f"of/{n % 50}"} for n in range(500))
+        read = count_calls(monkeypatch, NO_AUTH, "to_entry")
+        assert store.export(tmp_path / "one.jsonl", namespace="of/7") == 10
+    assert len(read) == 2 * 10

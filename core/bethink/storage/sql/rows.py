@@ -254,8 +254,10 @@ def scope_sql(scope: Scope) -> tuple[str, tuple[Any, ...]]:
     if isinstance(scope, str):
         return "namespace = ?", (scope,)
     if isinstance(scope, Subtree):
-        inside = "(namespace = ? OR (namespace > ? AND namespace < ?))"
-        return inside, (scope.path, *below(scope.path))
+        # A single range, since SQLite searches an index for a range, and not always for an OR.
+        inside = "(namespace >= ? AND namespace < ? AND (namespace = ? OR namespace > ?))"
+        start, end = below(scope.path)
+        return inside, (scope.path, end, scope.path, start)
     if isinstance(scope, tuple) and len(scope) > _MAX_SPELLED:
         subtrees = [each.path for each in scope if isinstance(each, Subtree)]
         names = [each for each in scope if isinstance(each, str)]
