@@ -14,10 +14,9 @@ _NAMES_BY_MODULE = {
     "errors": (
         "ArgumentError BethinkError CompactedError CorruptStoreError DimensionError EmbedderError "
         "EmbedderMismatchError HoleError IntegrityKeyError IsAFolderError LineRangeError "
-        "MissingExtraError "
-        "NotABethinkFileError NotAnchoredError NotFoundError OccurrenceError PathTakenError "
-        "RateLimitError SchemaTooNewError ScreenedError SimilarMemoryError SourceError "
-        "StorageError StoreBusyError StoreClosedError TamperedError ValidationError"
+        "MissingExtraError NotABethinkFileError NotAnchoredError NotFoundError OccurrenceError "
+        "PathTakenError RateLimitError SchemaTooNewError ScreenedError SimilarMemoryError "
+        "SourceError StorageError StoreBusyError StoreClosedError TamperedError ValidationError"
     ),
     "features.compaction": "Compaction",
     "features.duplicates": "Consolidated",

@@ -21,14 +21,14 @@ from typing import Final, NamedTuple, TypeAlias
 import numpy as np
 
 from ..errors import EmbedderMismatchError, StorageError
-from ..model.namespaces import Everywhere, Scope, Subtree, to_pattern, without_covered
+from ..model.namespaces import Everywhere, Scope, Subtree, to_pattern
 from ..model.port import EMBEDDED, Backend, Changes, IndexData, Row
 from ..model.records import MemoryRecord
 from ..storage import PastBackend
 from .access_buffer import AccessBuffer
 from .combining import Combiner
 from .documents import document as document
-from .joined import JoinedIndex
+from .joined import JoinedIndex, without_covered
 from .keyword import BLOCK_DOCUMENTS, MERGED_BLOCKS
 from .keyword_scoring import keyword_scores as keyword_scores
 from .reader import ScopeReader

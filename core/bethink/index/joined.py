@@ -6,14 +6,14 @@ so that its postings are used as they are. A joined index is for one search, und
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import accumulate
 
 import numpy as np
 
 from ..model.arrays import Column, Floats, Positions, Rows, Truths
 from ..model.filters import Filter
-from ..model.namespaces import Scope
+from ..model.namespaces import Scope, Subtree, covers
 from .keyword import KeywordIndex, Postings
 from .reader import ScopeReader
 from .scope import Accessed, ScopeIndex
@@ -189,3 +189,14 @@ def _joined_scan(scans: Sequence[Scan]) -> Scan:
     """
     unit, margin = min(each.unit for each in scans), max(each.margin for each in scans)
     return Scan(np.concatenate([each.raw for each in scans]), unit, margin)
+
+
+def without_covered(scopes: Collection[str | Subtree]) -> list[str | Subtree]:
+    """Return *scopes* without those inside another, so that no namespace is in two."""
+    trees = [each for each in scopes if isinstance(each, Subtree)]
+
+    def is_covered(scope: str | Subtree) -> bool:
+        path = scope.path if isinstance(scope, Subtree) else scope
+        return any(tree != scope and covers(tree, path) for tree in trees)
+
+    return [each for each in scopes if not is_covered(each)]

@@ -85,11 +85,8 @@ def timestamp(name: str, value: object) -> float:
 
 
 def iso_seconds(text: str) -> float | None:
-    """Return an ISO 8601 *text* as Unix seconds, None for a text in no such form.
-
-    Digits alone are a date of eight digits, and never milliseconds.
-    """
-    if text.isdecimal() and len(text) != len("20261124"):
+    """Return an ISO 8601 *text* as Unix seconds, None for a text in no such form."""
+    if text.isdecimal() and len(text) != len("20261124"):  # and never milliseconds
         return None
     try:
         found = datetime.fromisoformat(text)
@@ -224,13 +221,10 @@ def storable(value: object) -> bool:
 
 
 def to_json(value: object) -> str:
-    """Return *value* as compact JSON, ready for UTF-8.
-
-    Input is checked before, so a number outside JSON comes from a damaged store.
-    """
+    """Return *value* as compact JSON, ready for UTF-8."""
     try:
         encoded = _COMPACT.encode(value)
-    except ValueError as error:
+    except ValueError as error:  # input was checked before
         raise CorruptStoreError(None, "damaged number in the store") from error
     if encoded.isascii() or not _SURROGATE.search(encoded):
         return encoded

@@ -105,17 +105,6 @@ def covers(scope: Scope, namespace: str) -> bool:
     return scope is EVERYWHERE or scope == namespace
 
 
-def without_covered(scopes: Collection[str | Subtree]) -> list[str | Subtree]:
-    """Return *scopes* without those inside another, so that no namespace is in two."""
-    trees = [each for each in scopes if isinstance(each, Subtree)]
-
-    def is_covered(scope: str | Subtree) -> bool:
-        path = scope.path if isinstance(scope, Subtree) else scope
-        return any(tree != scope and covers(tree, path) for tree in trees)
-
-    return [each for each in scopes if not is_covered(each)]
-
-
 @lru_cache(maxsize=4096)
 def scopes_over(namespace: str) -> tuple[Scope, ...]:
     """Return every scope that contains *namespace*, several scopes together aside."""

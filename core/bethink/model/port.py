@@ -5,8 +5,7 @@ journal, and changes all of them together or not at all.
 
 Every record has a *row*: the number of the current indexed form. Rows only grow. A change of an
 indexed field (text, author, thread, time, namespace, vectors) gives the record a new row, and so
-does a return to life; the old row is dead for ever. So rows are safe to cache, and a cache is
-cheap to update.
+does a return to life; the old row is dead for ever. So rows are safe and cheap to cache.
 """
 
 from __future__ import annotations
@@ -14,9 +13,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from itertools import islice
 from types import MappingProxyType
-from typing import Any, Final, Literal, NamedTuple, Protocol, TypeVar
+from typing import Any, Final, Literal, NamedTuple, Protocol
 
 from ..model.filters import Filter
 from ..model.namespaces import Scope
@@ -49,8 +47,6 @@ class Stored(NamedTuple):
     row: int
     record: MemoryRecord
 
-
-T = TypeVar("T")
 
 NO_ROWS: Final[Mapping[int, Row]] = MappingProxyType({})
 
@@ -118,11 +114,6 @@ class Page(NamedTuple):
     offset: int = 0
     descending: bool = False
     by: Literal["ordinal", "row", "key"] | SortField = "ordinal"
-
-    def cut(self, sorted: Iterable[T]) -> list[T]:
-        """Return this page of *sorted* items."""
-        end = None if self.limit is None else self.offset + self.limit
-        return list(islice(sorted, self.offset, end))
 
 
 class Reader(Protocol):

@@ -240,11 +240,8 @@ def new_record(*values: Any, **named: Any) -> MemoryRecord:
 
 
 def with_accesses(record: MemoryRecord, count: int, last: float | None) -> MemoryRecord:
-    """Return *record* with *count* accesses, the last at *last*, sharing no mutable value.
-
-    ``replace`` would take three times as long.
-    """
-    draft = _Draft(*_values(record))
+    """Return *record* with *count* accesses, the last at *last*, sharing no mutable value."""
+    draft = _Draft(*_values(record))  # ``replace`` would take three times as long
     draft.access_count, draft.last_accessed_at = count, last
     draft.metadata = _own(record.metadata) if record.metadata else {}
     if record.value is not None:

@@ -6,14 +6,23 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
+from itertools import islice
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from ..model.arrays import Floats, Vector
 from ..model.namespaces import EVERYWHERE, Scope
-from ..model.port import Backend, Cut, IndexData, Journal, Row, Stored, Writer
+from ..model.port import Backend, Cut, IndexData, Journal, Page, Row, Stored, Writer
 from ..model.progress import Tell
 from ..model.records import MemoryRecord, Snapshot
 from ..model.values import Value
+
+T = TypeVar("T")
+
+
+def cut_page(page: Page, sorted: Iterable[T]) -> list[T]:
+    """Return the *page* of *sorted* items."""
+    end = None if page.limit is None else page.offset + page.limit
+    return list(islice(sorted, page.offset, end))
 
 
 class Current(NamedTuple):

@@ -24,7 +24,7 @@ from ..model.namespaces import Scope, covers
 from ..model.port import EMBEDDED, NO_ROWS, Changes, IndexData, LogQuery, Page, Row, Segment, Stored
 from ..model.progress import Tell
 from ..model.records import LIVE, LogEntry, MemoryRecord, State, embedded_text
-from .abilities import Current, FullBackend, FullWriter, Inspection, Tally, Totals, tally
+from .abilities import Current, FullBackend, FullWriter, Inspection, Tally, Totals, cut_page, tally
 from .replay import RecordAt, records_at
 
 Embed = Callable[[Sequence[MemoryRecord]], list[Vector]]
@@ -105,7 +105,7 @@ class PastBackend:
         page, passes = page or Page(), matcher(where)
         found = [each for each in self._live(scope) if passes(each.record)]
         found.sort(key=_sort_key(page.by), reverse=page.descending)
-        return page.cut(Stored(each.row, each.record) for each in found)
+        return cut_page(page, (Stored(each.row, each.record) for each in found))
 
     def values(
         self,

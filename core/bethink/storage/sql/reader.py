@@ -10,6 +10,7 @@ from ...model.filters import Filter, matcher
 from ...model.namespaces import Scope
 from ...model.port import Page, Stored
 from ...model.records import LIVE, State
+from ..abilities import cut_page
 from .authenticator import Authenticator
 from .rows import HOLDS_KEY, LISTED, Listed
 from .where import Condition, selection
@@ -57,7 +58,7 @@ class SQLReader:
             found = self._page(condition, page._replace(limit=asked, offset=0))
             passing = [each for each in found if passes(each.record)]
             if end is None or asked is None or len(found) < asked or len(passing) >= end:
-                return page.cut(passing)
+                return cut_page(page, passing)
             asked *= 4
 
     def _page(self, condition: Condition, page: Page) -> list[Stored]:
