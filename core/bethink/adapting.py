@@ -67,6 +67,7 @@ from .model.fields import text as text
 from .model.fields import to_json as to_json
 from .model.fields import vector as vector
 from .model.filters import Where as Where
+from .model.filters import check_where as check_where
 from .model.ids import IdFactory as IdFactory
 from .model.namespaces import Scope as Scope
 from .model.namespaces import check_namespace as check_namespace

@@ -265,12 +265,11 @@ class StorageError(BethinkError, OSError):
     *is_unreachable* tells that a database gave no answer, so that a later call may succeed.
     """
 
-    is_unreachable = False
-
-    def __init__(self, path: str | None, reason: str) -> None:
+    def __init__(self, path: str | None, reason: str, *, is_unreachable: bool = False) -> None:
         super().__init__(f"{path}: {reason}" if path else reason, path, reason)
         self.path = path
         self.reason = reason
+        self.is_unreachable = is_unreachable
 
 
 class NotAnchoredError(StorageError):

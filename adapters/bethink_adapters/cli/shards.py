@@ -39,9 +39,11 @@ def _servers(given: list[str]) -> dict[str, str]:
 
 
 def _list(opened: Shards) -> Reply:
-    places = opened.places()
-    rows = [(str(number), server) for number, server in enumerate(places)]
-    return Reply({"places": places}, output.table(rows, flexible=1))
+    places, silent = opened.known_places()
+    rows = [(str(number), server or "no answer") for number, server in enumerate(places)]
+    lines = [*output.table(rows, flexible=1)]
+    lines += [f"no answer from {server}: {reason}" for server, reason in silent.items()]
+    return Reply({"places": places, "silent": silent}, lines, int(bool(silent)))
 
 
 def _move(context: Context, opened: Shards) -> Reply:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import quote
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
+from starlette.types import Receive, Scope, Send
 
 from bethink import MemoryStore, __version__
 
@@ -52,7 +54,14 @@ _MODULES = (
 
 
 class App(FastAPI):
-    """The application, with our own description of the operations."""
+    """The application: paths are read as sent, and the operations have our own description."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request; ``Route`` decodes the ids and keys, where %2F is no separator."""
+        if scope["type"] == "http":
+            sent = scope.get("raw_path") or quote(scope["path"]).encode()
+            scope = {**scope, "path": sent.decode("latin-1")}
+        await super().__call__(scope, receive, send)
 
     def openapi(self) -> dict[str, Any]:
         """Return the OpenAPI 3.1 description: a bearer token for all but the open paths."""

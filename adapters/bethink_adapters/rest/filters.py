@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Any, Final
 
 from pydantic import (
@@ -10,22 +9,32 @@ from pydantic import (
     Field,
     GetJsonSchemaHandler,
     StrictBool,
-    StringConstraints,
+    StrictStr,
+    WithJsonSchema,
     model_validator,
 )
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from bethink.adapting import unknown_name
+from bethink.adapting import check_where
 
-from .types import Body, Time
+from .types import Body, Number, Present, Time
 
-_PATHS: Final = r"^(metadata(\.[^.\x00-\x1f]{1,100}){1,8}|value(\.[^.\x00-\x1f]{1,100}){0,8})$"
+_PATHS: Final = r"^(metadata(\.[^.]+)+|value(\.[^.]+)*)$"
 
-_Word = Annotated[str, StringConstraints(strict=True)]
-_Number = Annotated[float, Field(strict=True)]
-Scalar = StrictBool | _Number | _Word | None
-Measure = _Number | _Word
+Measure = Number | StrictStr
+_Plain = StrictBool | Measure | list[Any] | None
+_Object = Annotated[
+    dict[str, Any],
+    WithJsonSchema(
+        {
+            "type": "object",
+            "additionalProperties": True,
+            "propertyNames": {"pattern": r"^(?!\$)"},
+        }
+    ),
+]
+"""A mapping to equal; a name that begins with "$" would be an operator."""
 
 
 class Condition(Body):
@@ -34,24 +43,30 @@ class Condition(Body):
     model_config = ConfigDict(
         extra="forbid", strict=True, allow_inf_nan=False, json_schema_extra={"minProperties": 1}
     )
-    eq: Scalar = Field(None, alias="$eq")
-    ne: Scalar = Field(None, alias="$ne")
+    eq: Present | None = Field(None, alias="$eq")
+    ne: Present | None = Field(None, alias="$ne")
     gt: Measure = Field(0, alias="$gt")
     gte: Measure = Field(0, alias="$gte")
     lt: Measure = Field(0, alias="$lt")
     lte: Measure = Field(0, alias="$lte")
-    among: list[Scalar] = Field([], alias="$in")
-    not_among: list[Scalar] = Field([], alias="$nin")
-    contains: Scalar = Field(None, alias="$contains")
-    contains_any: list[Scalar] = Field([], alias="$contains_any")
+    among: list[Any] = Field([], alias="$in")
+    not_among: list[Any] = Field([], alias="$nin")
+    contains: Present | None = Field(None, alias="$contains")
+    contains_any: list[Any] = Field([], alias="$contains_any")
     exists: StrictBool = Field(True, alias="$exists")
-    opposite: Scalar | Condition = Field(None, alias="$not")
+    opposite: _Plain | Condition = Field(None, alias="$not")
 
     @model_validator(mode="after")
     def _holds_some(self) -> Condition:
         if not self.model_fields_set:
             raise ValueError("a condition needs an operator")
         return self
+
+
+class Inside(Condition):
+    """Operators on a path in metadata or value, where a mapping may be meant."""
+
+    opposite: _Plain | Inside | _Object = Field(None, alias="$not")
 
 
 class Moments(Body):
@@ -76,8 +91,7 @@ class Moments(Body):
         return self
 
 
-_OPERATORS: Final = frozenset(str(each.alias) for each in Condition.model_fields.values())
-_Field = Scalar | Condition
+_Field = _Plain | Condition
 _Instant = Time | Moments | None
 
 
@@ -85,7 +99,7 @@ class Where(Body):
     """A filter, as in the guide: fields with conditions, $and, $or, $not, metadata and value."""
 
     model_config = ConfigDict(extra="allow", strict=True, allow_inf_nan=False)
-    __pydantic_extra__: dict[str, _Field] = Field(init=False)
+    __pydantic_extra__: dict[str, _Plain | Inside | _Object] = Field(init=False)
 
     id: _Field = None
     namespace: _Field = None
@@ -112,22 +126,9 @@ class Where(Body):
 
     @model_validator(mode="before")
     @classmethod
-    def _knows_operators(cls, given: Any) -> Any:
-        # Or the error would list everything else that a field may be compared with.
-        for name, condition in given.items() if isinstance(given, dict) else ():
-            if name[:1] != "$" and isinstance(condition, dict):
-                for operator in condition.keys() - _OPERATORS:
-                    raise ValueError(unknown_name("operator", operator, sorted(_OPERATORS)))
+    def _has_a_meaning(cls, given: Any) -> Any:
+        check_where(given)  # the core's error names the mistake, the model's all alternatives
         return given
-
-    @model_validator(mode="after")
-    def _knows_paths(self) -> Where:
-        for name in self.__pydantic_extra__:
-            if not re.fullmatch(_PATHS, name):
-                raise ValueError(f"unknown field {name!r}")
-        if "opposite" in self.model_fields_set and self.opposite is None:
-            raise ValueError("$not needs a filter")
-        return self
 
     @classmethod
     def __get_pydantic_json_schema__(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -19,9 +20,7 @@ from .settings import Settings
 _OPEN: Final = frozenset(("/health/live", "/health/ready", "/openapi.json"))
 """Paths that tell nothing of the memory, and so need no token."""
 _UPLOADS: Final = frozenset(("/v1/import", "/v1/merge"))
-_READING: Final = frozenset(
-    ("/v1/get", "/v1/recall", "/v1/pack", "/v1/similar", "/v1/verify", "/mcp")
-)
+_READING: Final = re.compile("/v1/(get|recall|pack|similar|verify|memories/[^/]+/why)|/mcp")
 """Paths whose POST changes nothing; of ``/mcp`` the tools are checked one by one."""
 _HEADERS: Final = {
     "Cache-Control": "no-store",
@@ -90,8 +89,7 @@ class Guard:
             raise problems.Problem(
                 401, "token", "send Authorization: Bearer TOKEN", WWW_Authenticate="Bearer"
             )
-        reading = scope["method"] in ("GET", "HEAD") or scope["path"] in _READING
-        reading = reading or scope["path"].endswith("/why")
+        reading = scope["method"] in ("GET", "HEAD") or _READING.fullmatch(scope["path"])
         read_only = token.read_only or self._settings.read_only
         if read_only and not reading:
             raise problems.Problem(403, "read-only", "the token or the server is read-only")

@@ -17,7 +17,7 @@ from . import replies, results
 from .caller import Caller, Client, moment
 from .filters import Where, plain
 from .models import BatchBody, GetBody, ReinforceBody, StoreBody, UpdateBody
-from .problems import Problem, state_conflicts
+from .problems import Problem, said, state_conflicts
 from .replies import Cursor, Json, dicts, etag, has_tag, names_tag
 from .routing import router, told
 from .settings import MAX_PAGE
@@ -230,8 +230,7 @@ def _filter(where: str | None) -> Where | None:
     try:
         return _WHERE.validate_json(where)
     except ValidationError as error:
-        first = error.errors()[0]
-        raise Problem(422, "validation", f"query.where: {first['msg']}") from None
+        raise Problem(422, "validation", f"query.where: {said(error.errors()[0])}") from None
 
 
 def _place(cursor: str, digest: str) -> Cursor:

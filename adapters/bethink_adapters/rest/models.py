@@ -20,6 +20,7 @@ from .types import (
     Label,
     Moment,
     Namespace,
+    Present,
     Query,
     Seconds,
     Tags,
@@ -248,7 +249,7 @@ class SnapshotBody(Body):
 class MessageBody(Body):
     """A message of a thread: *value* is the message, *content* the text to search."""
 
-    value: dict[str, Any]
+    value: Present
     content: Query = ""
     author: Text | None = None
 

@@ -166,7 +166,7 @@ def _of_the_store(request: Request, error: BethinkError) -> Response:
 
 def _invalid(request: Request, error: RequestValidationError) -> Response:
     errors = [
-        {"where": list(each["loc"]), "what": each["msg"], "kind": each["type"]}
+        {"where": list(each["loc"]), "what": said(each), "kind": each["type"]}
         for each in error.errors()
     ]
     first = errors[0]
@@ -174,6 +174,11 @@ def _invalid(request: Request, error: RequestValidationError) -> Response:
     return answer(
         request.url.path, 422, "validation", f"{where}: {first['what']}", errors=errors[:20]
     )
+
+
+def said(error: Mapping[str, Any]) -> str:
+    """Return the sentence of one of pydantic's errors."""
+    return str(error["msg"]).removeprefix("Value error, ")
 
 
 def _of_http(request: Request, error: HTTPException) -> Response:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Final
+from urllib.parse import unquote
 
 from fastapi import APIRouter, Request
 from fastapi.dependencies.models import Dependant
@@ -45,7 +46,7 @@ class _Request(Request):
 
 
 class Route(APIRoute):
-    """A route with bodies within limits, and with no unknown or repeated parameter."""
+    """A route with decoded ids, bodies within limits, no unknown and no repeated parameter."""
 
     def get_route_handler(self) -> Callable[[Request], Awaitable[Response]]:  # type: ignore[override]
         """Return the handler of requests."""
@@ -56,7 +57,8 @@ class Route(APIRoute):
             _check_parameters(request, known)
             if self.body_field is not None:
                 _check_content_type(request)
-            return await handle(_Request(request.scope, request.receive))
+            named = {name: unquote(value) for name, value in request.path_params.items()}
+            return await handle(_Request({**request.scope, "path_params": named}, request.receive))
 
         return handler
 

@@ -5,7 +5,18 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+    StringConstraints,
+    WithJsonSchema,
+)
 from pydantic import Strict as StrictType
 from pydantic.functional_validators import AfterValidator
 
@@ -87,3 +98,6 @@ Integral = BeforeValidator(_integral)
 """Lets 2.0 pass for 2, as JSON does; stands after the bounds."""
 Value = Any
 """Any JSON value."""
+Number = Annotated[StrictInt | StrictFloat, WithJsonSchema({"type": "number"})]
+Present = StrictBool | Number | StrictStr | list[Any] | dict[str, Any]
+"""A JSON value other than null."""

@@ -175,7 +175,8 @@ function told(name: string, value: unknown): string[] {
 function asWhere(filter: Record<string, unknown>, path = "value"): Where {
   const parts = Object.entries(filter).map(([name, condition]): Where => {
     const field = `${path}.${name}`;
-    if (typeof condition !== "object" || condition === null) return compared(field, "$eq", condition);
+    const single = typeof condition !== "object" || condition === null || Array.isArray(condition);
+    if (single) return compared(field, "$eq", condition);
     const inner = Object.entries(condition);
     if (!inner.some(([each]) => each.startsWith("$"))) return asWhere(condition as Record<string, unknown>, field);
     return { $and: inner.map(([operator, operand]) => compared(field, operator, operand)) };

@@ -42,12 +42,17 @@ export function wireName(name: string): string {
   return /[.$]/.test(name) ? name : name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
+/** Whether the user made the names inside: also of a path in a filter, such as "value.person". */
+function isOpaque(name: string): boolean {
+  return OPAQUE.has(name) || name.includes(".");
+}
+
 function renamed(value: unknown, rename: (name: string) => string): unknown {
   if (value instanceof Date) return value.toISOString();
   if (Array.isArray(value)) return value.map((each) => renamed(each, rename));
   if (typeof value !== "object" || value === null) return value;
   const entries = Object.entries(value).filter(([, each]) => each !== undefined);
   return Object.fromEntries(
-    entries.map(([name, each]) => [rename(name), OPAQUE.has(name) ? each : renamed(each, rename)]),
+    entries.map(([name, each]) => [rename(name), isOpaque(name) ? each : renamed(each, rename)]),
   );
 }

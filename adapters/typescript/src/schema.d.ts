@@ -1374,9 +1374,13 @@ export interface components {
          */
         Condition: {
             /** $Eq */
-            $eq?: boolean | number | string | null;
+            $eq?: boolean | number | string | unknown[] | {
+                [key: string]: unknown;
+            } | null;
             /** $Ne */
-            $ne?: boolean | number | string | null;
+            $ne?: boolean | number | string | unknown[] | {
+                [key: string]: unknown;
+            } | null;
             /**
              * $Gt
              * @default 0
@@ -1401,26 +1405,28 @@ export interface components {
              * $In
              * @default []
              */
-            $in?: (boolean | number | string | null)[];
+            $in?: unknown[];
             /**
              * $Nin
              * @default []
              */
-            $nin?: (boolean | number | string | null)[];
+            $nin?: unknown[];
             /** $Contains */
-            $contains?: boolean | number | string | null;
+            $contains?: boolean | number | string | unknown[] | {
+                [key: string]: unknown;
+            } | null;
             /**
              * $Contains Any
              * @default []
              */
-            $contains_any?: (boolean | number | string | null)[];
+            $contains_any?: unknown[];
             /**
              * $Exists
              * @default true
              */
             $exists?: boolean;
             /** $Not */
-            $not?: boolean | number | string | components["schemas"]["Condition"] | null;
+            $not?: boolean | number | string | unknown[] | components["schemas"]["Condition"] | null;
         };
         /**
          * Conflict
@@ -1629,6 +1635,68 @@ export interface components {
             items: components["schemas"]["HostFacts"][];
         };
         /**
+         * Inside
+         * @description Operators on a path in metadata or value, where a mapping may be meant.
+         */
+        Inside: {
+            /** $Eq */
+            $eq?: boolean | number | string | unknown[] | {
+                [key: string]: unknown;
+            } | null;
+            /** $Ne */
+            $ne?: boolean | number | string | unknown[] | {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * $Gt
+             * @default 0
+             */
+            $gt?: number | string;
+            /**
+             * $Gte
+             * @default 0
+             */
+            $gte?: number | string;
+            /**
+             * $Lt
+             * @default 0
+             */
+            $lt?: number | string;
+            /**
+             * $Lte
+             * @default 0
+             */
+            $lte?: number | string;
+            /**
+             * $In
+             * @default []
+             */
+            $in?: unknown[];
+            /**
+             * $Nin
+             * @default []
+             */
+            $nin?: unknown[];
+            /** $Contains */
+            $contains?: boolean | number | string | unknown[] | {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * $Contains Any
+             * @default []
+             */
+            $contains_any?: unknown[];
+            /**
+             * $Exists
+             * @default true
+             */
+            $exists?: boolean;
+            /** $Not */
+            $not?: boolean | number | string | unknown[] | components["schemas"]["Inside"] | {
+                [key: string]: unknown;
+            } | null;
+        };
+        /**
          * Integrity
          * @description The result of ``verify``: no problems, or the first ``problems`` of a damaged store.
          */
@@ -1832,7 +1900,7 @@ export interface components {
          */
         MessageBody: {
             /** Value */
-            value: {
+            value: boolean | number | string | unknown[] | {
                 [key: string]: unknown;
             };
             /**
@@ -2778,33 +2846,33 @@ export interface components {
          */
         Where: {
             /** Id */
-            id?: boolean | number | string | components["schemas"]["Condition"] | null;
+            id?: boolean | number | string | unknown[] | components["schemas"]["Condition"] | null;
             /** Namespace */
-            namespace?: boolean | number | string | components["schemas"]["Condition"] | null;
+            namespace?: boolean | number | string | unknown[] | components["schemas"]["Condition"] | null;
             /** Content */
-            content?: boolean | number | string | components["schemas"]["Condition"] | null;
+            content?: boolean | number | string | unknown[] | components["schemas"]["Condition"] | null;
             /** Key */
-            key?: boolean | number | string | components["schemas"]["Condition"] | null;
+            key?: boolean | number | string | unknown[] | components["schemas"]["Condition"] | null;
             /** Thread */
-            thread?: boolean | number | string | components["schemas"]["Condition"] | null;
+            thread?: boolean | number | string | unknown[] | components["schemas"]["Condition"] | null;
             /** Author */
-            author?: boolean | number | string | components["schemas"]["Condition"] | null;
+            author?: boolean | number | string | unknown[] | components["schemas"]["Condition"] | null;
             /** Category */
-            category?: boolean | number | string | components["schemas"]["Condition"] | null;
+            category?: boolean | number | string | unknown[] | components["schemas"]["Condition"] | null;
             /** Source */
-            source?: boolean | number | string | components["schemas"]["Condition"] | null;
+            source?: boolean | number | string | unknown[] | components["schemas"]["Condition"] | null;
             /** Superseded By */
-            superseded_by?: boolean | number | string | components["schemas"]["Condition"] | null;
+            superseded_by?: boolean | number | string | unknown[] | components["schemas"]["Condition"] | null;
             /** Tags */
-            tags?: boolean | number | string | components["schemas"]["Condition"] | null;
+            tags?: boolean | number | string | unknown[] | components["schemas"]["Condition"] | null;
             /** Importance */
-            importance?: boolean | number | string | components["schemas"]["Condition"] | null;
+            importance?: boolean | number | string | unknown[] | components["schemas"]["Condition"] | null;
             /** Confidence */
-            confidence?: boolean | number | string | components["schemas"]["Condition"] | null;
+            confidence?: boolean | number | string | unknown[] | components["schemas"]["Condition"] | null;
             /** Access Count */
-            access_count?: boolean | number | string | components["schemas"]["Condition"] | null;
+            access_count?: boolean | number | string | unknown[] | components["schemas"]["Condition"] | null;
             /** Outcome */
-            outcome?: boolean | number | string | components["schemas"]["Condition"] | null;
+            outcome?: boolean | number | string | unknown[] | components["schemas"]["Condition"] | null;
             /** Created At */
             created_at?: number | string | components["schemas"]["Moments"] | null;
             /** Occurred At */
@@ -2827,7 +2895,9 @@ export interface components {
             $or?: components["schemas"]["Where"][];
             $not?: components["schemas"]["Where"];
         } & {
-            [key: string]: boolean | number | string | components["schemas"]["Condition"] | null;
+            [key: string]: boolean | number | string | unknown[] | components["schemas"]["Inside"] | {
+                [key: string]: unknown;
+            } | null;
         };
         /**
          * WhyBody

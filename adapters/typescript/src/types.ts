@@ -48,15 +48,16 @@ export type Time = Date | number | string;
 export type Moment = Time;
 
 type Scalar = boolean | number | string | null;
-type Condition = Scalar | Schemas["Condition"];
+type Condition = Scalar | unknown[] | Schemas["Condition"];
+type Inside = Scalar | unknown[] | Schemas["Inside"] | Record<string, unknown>;
 type Instant = Time | null | { [Operator in keyof Schemas["Moments"]]: Instant | boolean | (Time | null)[] };
 
 /** A filter: fields with values or conditions, `$and`, `$or`, `$not`, metadata and value. */
 export type Where = {
   [Field in "id" | "namespace" | "key" | "thread" | "author" | "category" | "source" | "tags"]?: Condition;
-} & { [Field in "importance" | "confidence" | "accessCount" | "outcome" | "value" | "metadata"]?: Condition } & {
+} & { [Field in "importance" | "confidence" | "accessCount" | "outcome"]?: Condition } & {
   [Field in "createdAt" | "occurredAt" | "updatedAt" | "expiresAt" | "lastAccessedAt"]?: Instant;
-} & { [Path in `metadata.${string}` | `value.${string}`]?: Condition } & {
+} & { [Path in "value" | `metadata.${string}` | `value.${string}`]?: Inside } & {
   $and?: Where[];
   $or?: Where[];
   $not?: Where;

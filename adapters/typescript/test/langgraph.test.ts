@@ -90,6 +90,11 @@ test("searches filter, page and list namespaces as LangGraph's own store does", 
     }
   }
   assert.deepEqual(byKey(await ours.search(["docs"], { filter: { nested: { deep: 5 } } })), ["1"]);
+  await ours.put(["lists"], "6", { tags: ["a", { firstName: "Ann" }] });
+  for (const tags of [["a", { firstName: "Ann" }], { $in: [["a", { firstName: "Ann" }]] }]) {
+    assert.deepEqual(byKey(await ours.search(["lists"], { filter: { tags } })), ["6"]);
+  }
+  await ours.delete(["lists"], "6");
   const pages = [0, 2, 4].map(async (offset) => byKey(await ours.search([], { limit: 2, offset })));
   assert.deepEqual((await Promise.all(pages)).flat().sort(), ["1", "2", "3", "4", "5"]);
   const lists = [

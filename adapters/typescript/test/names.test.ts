@@ -18,10 +18,16 @@ test("names inside of metadata, value and other maps are the user's own", () => 
 });
 
 test("arguments get names in snake_case; paths and operators stay", () => {
-  const where = { createdAt: { $gt: new Date(0) }, "metadata.userId": { $contains_any: [1] }, $and: [{ accessCount: 2 }] };
+  const where = {
+    createdAt: { $gt: new Date(0) },
+    "metadata.userId": { $contains_any: [1] },
+    "value.person": { firstName: "Ann" },
+    $and: [{ accessCount: 2 }],
+  };
   const expected = {
     created_at: { $gt: "1970-01-01T00:00:00.000Z" },
     "metadata.userId": { $contains_any: [1] },
+    "value.person": { firstName: "Ann" },
     $and: [{ access_count: 2 }],
   };
   assert.deepEqual(wired({ minScore: 0.5, where, threadId: undefined }), { min_score: 0.5, where: expected });

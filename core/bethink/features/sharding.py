@@ -79,6 +79,14 @@ class Sharding(Closable):
         """Return the name of the server of each shard."""
         return self._servers.places([self._schema_of(number) for number in range(self._count)])
 
+    def known_places(self) -> tuple[list[str | None], dict[str, str]]:
+        """Return ``places``, with None for a shard that a server without an answer may have.
+
+        The second value holds the reasons why servers gave no answer, by the servers' names.
+        """
+        schemas = [self._schema_of(number) for number in range(self._count)]
+        return self._servers.known_places(schemas)
+
     def move(self, number: int, server: str, *, progress: Progress = None) -> bool:
         """Move the shard *number* to *server* while the shard is in use; return False if there.
 

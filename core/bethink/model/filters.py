@@ -90,6 +90,11 @@ def parse(where: object, depth: int = MAX_DEPTH) -> Filter | None:
     )
 
 
+def check_where(where: object) -> None:
+    """Raise ``ValidationError`` unless *where* is a filter as callers write filters."""
+    parse(where)
+
+
 def matches(where: Filter | None, record: MemoryRecord) -> bool:
     """Return whether *record* passes: the meaning of a filter for every backend."""
     return matcher(where)(record)

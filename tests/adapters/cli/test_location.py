@@ -146,7 +146,13 @@ def test_shards_are_listed_and_moved(run: Run) -> None:
     assert (moved.code, moved.out) == (0, "shard 2 is on b now\n")
     again = run("shards", "move", "2", "b", *servers, "--json")
     assert (again.code, again.data) == (0, {"shard": 2, "server": "b", "moved": False})
-    assert run("shards", *servers, "--json").data == {"places": ["a", "b", "b"]}
+    told = run("shards", *servers, "--json").data
+    assert told == {"places": ["a", "b", "b"], "silent": {}}
+    servers[3] = "b=postgresql://nobody:s3cret@127.0.0.1:1/none"
+    partly = run("shards", *servers)
+    assert partly.code == 1
+    assert partly.out.startswith("0  a\n1  no answer\n2  no answer\nno answer from b: ")
+    assert "s3cret" not in partly.out
     unknown = run("shards", "move", "2", "c", *servers)
     assert unknown.code != 0
     assert "s3cret" not in unknown.err

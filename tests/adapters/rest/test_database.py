@@ -31,3 +31,19 @@ def test_a_stopped_database_is_told_as_503_and_comes_back() -> None:
         running.start()
         assert http.post("/v1/memories", json={"content": "two"}).status_code == 201
         assert "event: store" in http.get("/v1/events?since=0&follow=false").text
+
+
+def test_a_commit_that_breaks_off_is_told_as_503() -> None:
+    database = import_module("tests.core.storage.postgres.test_database")
+    proxy = database.Proxy(database.fresh_location())
+    with MemoryStore(proxy.location) as store:
+        http = client_of(store)
+        assert http.post("/v1/memories", json={"content": "one"}).status_code == 201
+        proxy.cut = "before"
+        reply = http.post("/v1/memories", json={"content": "two"})
+        assert (reply.status_code, reply.headers.get("retry-after")) == (503, "1")
+        assert reply.json()["type"] == "urn:bethink:problem:store-unreachable"
+        assert "nothing was written" in reply.json()["detail"]
+        assert http.post("/v1/memories", json={"content": "two"}).status_code == 201
+        assert [each.content for each in store.all()] == ["one", "two"]
+    proxy.listener.close()

@@ -21,7 +21,7 @@ from bethink_adapters.rest.tokens import (
     write_tokens,
 )
 
-from .serving import ANN, Client
+from .serving import ANN, READER, Client
 
 
 @pytest.mark.parametrize(
@@ -137,6 +137,17 @@ def test_bound_token_sees_its_namespaces_alone(client: Client, store: MemoryStor
 def test_bound_token_has_no_whole_file(client: Client, method: str, path: str) -> None:
     body = {"name": "x"} if path == "snapshots" else {}
     assert client(ANN).request(method, f"/v1/{path}", json=body).status_code == 403
+
+
+@pytest.mark.parametrize("thread", ["t", "a/why", "memories/a/why", "..%2Fwhy"])
+def test_reading_token_writes_no_thread_of_any_name(
+    client: Client, store: MemoryStore, thread: str
+) -> None:
+    says = {"messages": [{"value": {"n": 1}}]}
+    for method, more in (("POST", {"json": says}), ("DELETE", {})):
+        reply = client(READER).request(method, f"/v1/threads/{thread}", **more)
+        assert reply.status_code == 403
+    assert store.log() == []
 
 
 def test_limits_refuse_bodies_and_numbers_beyond(client: Client) -> None:

@@ -307,6 +307,36 @@ def test_every_operator_of_a_filter_is_taken(
         assert found == [each.id for each in store.all(where=where, order="newest")]
 
 
+@pytest.mark.parametrize(
+    "where",
+    [
+        {"value": [1, {"n": 2}]},
+        {"value.n": []},
+        {"value.n": {}},
+        {"metadata.at": {"port": 1}},
+        {"metadata.at": {"$eq": {"port": 1}}},
+        {"metadata.at": {"$not": {"port": 1}}},
+        {"value.n": {"$not": []}},
+        {"value": {"$in": [[1, {"n": 2}], 2**53 + 1]}},
+        {"value": {"$contains": {"n": 2}}},
+        {"value": 2**53 + 1},
+        {"tags": ["a", "b"]},
+        {"$or": [{"value": {"$ne": []}}, {"tags": []}]},
+    ],
+)
+def test_a_filter_takes_any_value(client: Client, store: MemoryStore, where: Any) -> None:
+    values = ([1, {"n": 2}], {"n": []}, {"n": {}}, 2**53, 2**53 + 1, None)
+    for number, value in enumerate(values):
+        tags, at = ["a", "b"][:number], {"port": number}
+        store.store(f"note {number}", value=value, tags=tags, metadata={"at": at})
+    http = client()
+    answer = http.get("/v1/memories", params={"where": json.dumps(where)})
+    assert answer.status_code == 200, answer.text
+    found = [each["id"] for each in answer.json()["items"]]
+    assert found == [each.id for each in store.all(where=where, order="newest")]
+    assert 0 < len(found) < len(values)
+
+
 def test_memory_is_archived_unarchived_and_reinforced(client: Client, store: MemoryStore) -> None:
     http = client()
     address = f"/v1/memories/{store.store('Use tabs').id}"
@@ -325,17 +355,23 @@ def test_writes_of_another_process_are_seen_at_once(tmp_path: Path) -> None:
         assert [hit["memory"]["content"] for hit in hits] == ["Use tabs in Go"]
 
 
-def test_any_id_makes_an_address(client: Client) -> None:
+@pytest.mark.parametrize("id", ["Ā ?#", "a/b", "a/history", "/", "%2F", "a%2Fb+c"])
+def test_any_id_makes_an_address(client: Client, id: str) -> None:
     http = client()
-    made = http.post("/v1/memories", json={"content": "named", "id": "Ā ?#"})
+    made = http.post("/v1/memories", json={"content": "named", "id": id})
     assert made.status_code == 201
-    assert http.get(made.headers["location"]).json()["id"] == "Ā ?#"
+    address = made.headers["location"]
+    assert http.get(address).json()["id"] == id
+    assert http.patch(address, json={"importance": 0.9}).json()["importance"] == 0.9
+    assert len(http.get(f"{address}/history").json()["items"]) == 2
+    assert http.delete(address).status_code == 204
+    assert http.get(address).json()["instance"] == address
 
 
 @pytest.mark.parametrize(
     ("where", "said"),
     [
-        ({"importance": {"$foo": 1}}, "unknown operator '$foo'; known: $contains"),
+        ({"importance": {"$foo": 1}}, "unknown operator '$foo'; known: $eq, $ne"),
         ({"author": {"eq": "Ann"}}, "unknown operator 'eq'; use '$eq'"),
         ({"$and": [{"metadata.a": {"$ge": 1}}]}, "unknown operator '$ge'"),
         ({"occurred_at": {"$after": 1}}, "unknown operator '$after'"),

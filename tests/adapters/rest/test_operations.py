@@ -247,6 +247,16 @@ def test_thread_is_appended_read_and_cleared(client: Client, store: MemoryStore)
     assert http.get("/v1/threads/a b").json() == {"items": []}
 
 
+def test_a_message_is_any_value_but_null(client: Client) -> None:
+    http = client()
+    values = [[1, {"n": 2}], "", 0, False, 1.5, {}]
+    says = {"messages": [{"value": each} for each in values]}
+    assert http.post("/v1/threads/t", json=says).status_code == 201
+    read = http.get("/v1/threads/t").json()["items"]
+    assert [each["value"] for each in read] == values
+    assert http.post("/v1/threads/t", json={"messages": [{"value": None}]}).status_code == 422
+
+
 def test_threads_and_facts_have_any_name(client: Client, store: MemoryStore) -> None:
     http = client()
     store.store("The port is 80", key="net/port")

@@ -301,7 +301,7 @@ class Connections:
                     self._drop(connection)
                     if self._is_committed(*connection.end):
                         return
-                    raise StorageError(self.shown, _NOT_WRITTEN) from error
+                    raise StorageError(self.shown, _NOT_WRITTEN, is_unreachable=True) from error
                 self._undo(connection)
                 raise
             finally:
@@ -328,7 +328,7 @@ class Connections:
                     return is_there
             except (psycopg.OperationalError, *GONE) as error:
                 if time.monotonic() > deadline:
-                    raise StorageError(self.shown, _IN_DOUBT) from error
+                    raise StorageError(self.shown, _IN_DOUBT, is_unreachable=True) from error
                 time.sleep(_PAUSE_SECONDS)
                 if isinstance(error, GONE):
                     with suppress(StorageError):
@@ -571,8 +571,7 @@ def translate(shown: str, error: psycopg.Error) -> BethinkError:
         reason = _QUOTED.sub("…", reason)  # a part of the URL, maybe of the password
     if isinstance(error, (errors.LockNotAvailable, errors.DeadlockDetected)):
         return StoreBusyError(shown)
-    found = StorageError(shown, reason)
-    found.is_unreachable = isinstance(error, psycopg.OperationalError) and (
+    is_unreachable = isinstance(error, psycopg.OperationalError) and (
         error.sqlstate is None or error.sqlstate.startswith(("08", "57P"))
     )
-    return found
+    return StorageError(shown, reason, is_unreachable=is_unreachable)

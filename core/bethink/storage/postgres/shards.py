@@ -112,7 +112,8 @@ class ShardServers:
         if len(counts) > 1 or len(noted) > 1:
             raise StorageError(None, f"there are several kinds of shards named {self._schema!r}")
         if not counts and silent:
-            raise StorageError(None, f"no shard was found; no answer came from {_names(silent)}")
+            reason = f"no shard was found; no answer came from {_names(silent)}"
+            raise StorageError(None, reason, is_unreachable=True)
         if not counts and count is None:
             reason = f"there are no shards named {self._schema!r} yet; give their count"
             raise ValidationError(reason)
@@ -151,27 +152,35 @@ class ShardServers:
     def places(self, schemas: Sequence[str]) -> list[str]:
         """Return the server of each shard.
 
-        A shard in no place, or in several, raises ``StorageError`` after some seconds: servers are
-        asked one after the other, so a shard may move in between.
+        A shard in no place, or in several, raises ``StorageError``.
+        """
+        places, silent = self.known_places(schemas)
+        lost = [name for name, server in zip(schemas, places, strict=True) if server is None]
+        if lost:
+            reason = f"is on no server that answers; no answer came from {_names(silent)}"
+            raise StorageError(None, f"the shard {lost[0]} {reason}", is_unreachable=True)
+        return [server for server in places if server is not None]
+
+    def known_places(self, schemas: Sequence[str]) -> tuple[list[str | None], dict[str, str]]:
+        """Return ``places``, None where a server that gives no answer may have the shard.
+
+        Beside are the reasons why servers gave no answer.
         """
         deadline = time.monotonic() + _FIND_SECONDS
         while True:
             found, silent = self._survey(schemas[0] if len(schemas) == 1 else None)
             places = [_places(schema, found) for schema in schemas]
-            if all(len(servers) == 1 for servers in places):
-                return [server for (server,) in places]
-            if time.monotonic() > deadline:
+            if all(len(servers) == 1 for servers in places) or time.monotonic() > deadline:
                 break
-            time.sleep(_PAUSE_SECONDS)
-        each = zip(schemas, places, strict=True)
-        name, servers = next((name, servers) for name, servers in each if len(servers) != 1)
-        if servers:
-            reason = f"is on the servers {', '.join(servers)}; drop the schema that is out of date"
-        elif silent:
-            reason = f"is on no server that answers; no answer came from {_names(silent)}"
-        else:
-            reason = "is on none of the servers"
-        raise StorageError(None, f"the shard {name} {reason}")
+            time.sleep(_PAUSE_SECONDS)  # servers are asked in turn: a shard may move in between
+        for name, servers in zip(schemas, places, strict=True):
+            if len(servers) > 1:
+                where = ", ".join(servers)
+                reason = f"is on the servers {where}; drop the schema that is out of date"
+                raise StorageError(None, f"the shard {name} {reason}")
+            if not servers and not silent:
+                raise StorageError(None, f"the shard {name} is on none of the servers")
+        return [next(iter(servers), None) for servers in places], silent
 
     def _survey(self, schema: str | None = None) -> tuple[list[_Found], dict[str, str]]:
         """Return all schemas of one or all shards, and why servers gave no answer."""
@@ -182,7 +191,7 @@ class ShardServers:
             except StorageError as error:
                 if not isinstance(error.__cause__, psycopg.OperationalError):
                     raise
-                silent[server] = f"{server} ({error.reason.splitlines()[0]})"
+                silent[server] = error.reason.splitlines()[0]
         return found, silent
 
     def _ask(self, server: str, schema: str | None) -> list[_Found]:
@@ -264,7 +273,7 @@ def _places(name: str, found: list[_Found]) -> list[str]:
 
 
 def _names(silent: Mapping[str, str]) -> str:
-    return ", ".join(silent.values())
+    return ", ".join(f"{server} ({reason})" for server, reason in silent.items())
 
 
 def _facts(connection: psycopg.Connection[Any], schema: str) -> dict[str, str]:

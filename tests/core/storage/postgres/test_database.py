@@ -234,8 +234,9 @@ def test_a_commit_in_doubt_is_looked_for(location: str, cut: str) -> None:
         store.store("first")
         proxy.cut = cut
         if cut == "before":
-            with pytest.raises(StorageError, match="nothing was written"):
+            with pytest.raises(StorageError, match="nothing was written") as caught:
                 store.store("second")
+            assert caught.value.is_unreachable
         else:
             store.store("second")
         store.store("third")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import pickle
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -395,18 +396,23 @@ def test_a_server_without_an_answer_is_named(
             next(name for name in names if shards.number_of(name) == number) for number in (0, 1)
         )
         shards.store_for(here).store("goes on", namespace=here)
-        with pytest.raises(StorageError, match=r"_01_of_2 is on no server .* b \(.*refused"):
+        with pytest.raises(StorageError, match=r"_01_of_2 is on no server .* b \(.*ref") as caught:
             shards.store_for(away)
+        assert pickle.loads(pickle.dumps(caught.value)).is_unreachable
         with pytest.raises(StorageError, match="no answer came from b"):
             shards.places()
+        places, silent = shards.known_places()
+        assert (places, list(silent)) == (["a", None], ["b"])
+        assert "refused" in silent["b"]
         with pytest.raises(StorageError, match="Connection refused"):
             shards.move(0, "b")
         with pytest.raises(NotFoundError, match="server"):
             shards.move(0, "c")
         with pytest.raises(ValidationError, match="number must be less than 2"):
             shards.move(2, "a")
-    with pytest.raises(StorageError, match="no shard was found; no answer came from b"):
+    with pytest.raises(StorageError, match="no shard was found; no answer came from b") as caught:
         opened({"b": servers["b"]}, count=2)
+    assert caught.value.is_unreachable
 
 
 def test_a_shard_does_not_move_under_a_long_read(
