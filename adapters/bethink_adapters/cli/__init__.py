@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         told = _sentence(error)
         if told is None:
             raise
-        _tell(*told, in_json=in_json)
+        _tell(*told, in_json=in_json if context is None else bool(context.given.form))
         return told[2]
     finally:
         if context is not None:

@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from ..surface.location import Location, find_location, find_namespace
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from bethink.adapting import Scope
 
 Access = Literal["read", "write", "none"]
+MARK: Final = "\ufeff"
+"""The byte order mark that programs on Windows write before a text."""
 
 
 class Failure(Exception):
@@ -127,7 +129,10 @@ class Context:
         return self.scope if named else EVERYWHERE
 
     def text(self, given: str | None, file: str | None = None) -> str:
-        """Return the text of an argument, of *file*, or of the standard input for ``-``."""
+        """Return the text of an argument, of *file*, or of the standard input for ``-``.
+
+        A byte order mark before the text is no part of the text.
+        """
         from pathlib import Path
 
         if file is not None and given is not None:
@@ -136,9 +141,9 @@ class Context:
         if source is None:
             raise Failure("no text: give one, --file PATH, or - for the standard input", 2)
         if source == "-":
-            return sys.stdin.read()
+            return sys.stdin.read().removeprefix(MARK)
         if file is not None:
-            return Path(file).expanduser().read_text(encoding="utf-8")
+            return Path(file).expanduser().read_text(encoding="utf-8").removeprefix(MARK)
         return source
 
     def confirm(

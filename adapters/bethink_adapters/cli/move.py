@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from ..surface.location import find_namespace, to_location
@@ -11,7 +12,7 @@ from .arguments import FILTER, SIMILARITY, YES, arguments, filter_of
 from .command import Command, Context, Failure, Reply, argument
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
 _FORMATS: Final = (
     "bethink", "chatgpt", "claude", "markdown", "mcp", "mem0", "memory-layer", "remembrane",
@@ -51,9 +52,12 @@ def import_(context: Context) -> Reply:
     if given.source != "-" and not source.exists():
         raise Failure(f"no file at {source}")
     if given.format == "bethink":
-        data = context.store.import_(
-            sys.stdin.buffer if given.source == "-" else source, progress=output.bar("read")
-        ).to_dict()
+        if source.is_dir():
+            raise Failure(f"{source} is a folder; say whose it is, such as --from markdown", 2)
+        with _told_apart("for another system's file add --from, for a memory use `bethink merge`"):
+            data = context.store.import_(
+                sys.stdin.buffer if given.source == "-" else source, progress=output.bar("read")
+            ).to_dict()
         return Reply(data, output.pairs(data))
     if given.source == "-":
         raise Failure(f"--from {given.format} reads a file, not the standard input", 2)
@@ -85,7 +89,10 @@ def import_(context: Context) -> Reply:
         "skipped": len(report.skipped),
         "incomplete": len(report.incomplete),
     }
-    in_vain = bool(report.skipped) and not report.imported + report.known
+    taken, left = report.imported + report.known, len(report.skipped)
+    if left:
+        print(f"bethink: {left:,} of {left + taken:,} were skipped, see above", file=sys.stderr)
+    in_vain = bool(left) and not taken
     return Reply(counts, output.pairs(counts), int(in_vain))
 
 
@@ -95,12 +102,13 @@ def merge(context: Context) -> Reply:
     source = to_location(given.source)
     if not source.exists():
         raise Failure(f"no file at {source}")
-    merged = context.store.merge_from(
-        source,
-        namespace=context.whole_scope,
-        similarity=given.similarity,
-        progress=output.bar("merged"),
-    )
+    with _told_apart("an export or a file of another system goes in by `bethink import`"):
+        merged = context.store.merge_from(
+            source,
+            namespace=context.whole_scope,
+            similarity=given.similarity,
+            progress=output.bar("merged"),
+        )
     return Reply(merged.to_dict(), output.pairs(merged.to_dict()))
 
 
@@ -110,17 +118,41 @@ def archive_to(context: Context) -> Reply:
     target = to_location(given.target)
     if not given.namespace:
         raise Failure("give the namespace to move: --namespace NAME", 2)
-    states = context.store.stats(namespace=context.scope).states
+    store, scope = context.store, context.scope
+    states = store.stats(namespace=scope).states
     count = sum(number for state, number in states.items() if state not in _LEFT)
+    if not count:
+        raise Failure(f"nothing to move in {given.namespace!r}")
+    preview = output.preview(store.all(namespace=scope, limit=output.PREVIEWED), count)
+    where = f"of {given.namespace} to {target}"
     if given.dry_run:
-        line = f"would move {count:,} memories of {given.namespace} to {target}"
-        return Reply({"forgotten": count, "dry_run": True}, [line])
-    context.confirm(count, "move")
-    done = context.store.archive_to(target, namespace=context.scope, progress=output.bar("copied"))
-    lines = [f"moved {done.forgotten:,} memories to {target}"]
+        return Reply(
+            {"forgotten": count, "dry_run": True},
+            [*preview, f"would move {count:,} {_memories(count)} {where}"],
+        )
+    context.confirm(count, "move", preview, (f"memory {where}", f"memories {where}"))
+    done = store.archive_to(target, namespace=scope, progress=output.bar("copied"))
+    moved = f"moved {done.forgotten:,} {_memories(done.forgotten)} {where}, with all history"
+    lines = [moved, "here they are forgotten; `bethink compact` removes what is forgotten"]
     if done.changed:
-        lines.append(f"{done.changed:,} stay, since they changed meanwhile")
+        stay = "stay, since they changed meanwhile; archive these to a new file"
+        lines.append(f"{done.changed:,} {stay}")
     return Reply(done.to_dict(), lines)
+
+
+def _memories(count: int) -> str:
+    return "memory" if count == 1 else "memories"
+
+
+@contextmanager
+def _told_apart(advice: str) -> Iterator[None]:
+    """Give *advice* where a file is of a different kind."""
+    from bethink import NotABethinkFileError
+
+    try:
+        yield
+    except NotABethinkFileError as error:
+        raise Failure(f"{error}; {advice}") from None
 
 
 COMMANDS: Final = (

@@ -22,6 +22,8 @@ _EMOJI: Final = "\ufe0f"
 """Makes the character before an emoji, two columns wide."""
 _BAR: Final = 30
 """Columns of a bar."""
+PREVIEWED: Final = 5
+"""How many memories a preview lists."""
 
 
 def show(reply: Reply, *, form: str, pager: bool) -> None:
@@ -138,6 +140,14 @@ def memories(
         for place, each in enumerate(records)
     ]
     return table(rows, flexible=1 if scores is None else 2)
+
+
+def preview(found: Sequence[MemoryRecord], count: int) -> Iterable[str]:
+    """Yield a line for each of the first records *found*, and how many of *count* are left."""
+    shown = found[:PREVIEWED]
+    yield from memories(shown)
+    if count > len(shown):
+        yield f"… and {count - len(shown):,} more"
 
 
 def details(record: MemoryRecord) -> Iterable[str]:

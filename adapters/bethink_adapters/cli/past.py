@@ -107,15 +107,32 @@ def _entry(entry: LogEntry) -> str:
 def _followed(
     store: MemoryStore, shown: list[LogEntry], id: str | None, scope: Scope | None, since: int
 ) -> Iterator[LogEntry]:
-    """Yield *shown* from the oldest on, then entries of *id* in *scope* as the entries come."""
+    """Yield *shown* from the oldest on, then entries of *id* in *scope* as the entries come.
+
+    A database that gives no answer is asked again until an answer comes.
+    """
+    import sys
     import time
 
+    from bethink import StorageError
+
+    is_silent = False
     while True:
         for entry in reversed(shown):
             since = entry.seq
             yield entry
         time.sleep(_SECONDS)
-        shown = store.log(limit=None, id=id, namespace=scope, since=since)
+        try:
+            shown = store.log(limit=None, id=id, namespace=scope, since=since)
+        except StorageError as error:
+            if not error.is_unreachable:
+                raise
+            if not is_silent:
+                reason = error.reason.splitlines()[0]
+                print(f"bethink: {error.path}: {reason}; waiting for an answer", file=sys.stderr)
+            shown, is_silent = [], True
+        else:
+            is_silent = False
 
 
 COMMANDS: Final = (

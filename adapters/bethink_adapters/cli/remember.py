@@ -21,7 +21,7 @@ from .arguments import (
     filter_of,
     find_ids,
 )
-from .command import Command, Context, Failure, Reply, argument
+from .command import MARK, Command, Context, Failure, Reply, argument
 
 if TYPE_CHECKING:
     from bethink import MemoryStore
@@ -34,8 +34,6 @@ _PAST: Final = {
     "archive": "archived",
     "unarchive": "unarchived",
 }
-_SHOWN: Final = 5
-"""How many memories a preview lists."""
 State = Literal["live", "superseded", "archived", "forgotten"]
 _SOME_IDS: Final = argument(
     "ids", nargs="*", metavar="ID", help="whole ids, or the last characters"
@@ -97,7 +95,7 @@ def _remove(context: Context, verb: str, states: tuple[State, ...]) -> Reply:
             for each in context.store.all(namespace=scope, where=where, state=state)
         ]
     count = len(chosen) or len(found)
-    preview = [*output.memories(found[:_SHOWN]), *_more(len(found) - _SHOWN)]
+    preview = [*output.preview(found, len(found))]
     if given.dry_run:
         data = {"count": count, "ids": chosen or [each.id for each in found], "dry_run": True}
         return Reply(data, [*preview, f"would {verb} {count}"])
@@ -159,23 +157,21 @@ def _count(context: Context, verb: str) -> Reply:
     return Reply({"count": count}, [f"{_PAST[verb]} {count}"], 0 if count else 1)
 
 
-def _more(count: int) -> list[str]:
-    return [f"… and {count:,} more"] if count > 0 else []
-
-
 def _lines(source: str) -> Iterator[Any]:
     """Yield the JSON values of *source*, a path or - for the standard input, a line each."""
     import json
     from pathlib import Path
 
-    lines = sys.stdin if source == "-" else Path(source).expanduser().open(encoding="utf-8")
+    is_input = source == "-"
+    name = "standard input" if is_input else source
+    lines = sys.stdin if is_input else Path(source).expanduser().open(encoding="utf-8")
     with lines:
         for number, line in enumerate(lines, 1):
-            if line.strip():
+            if line := line.removeprefix(MARK).strip():
                 try:
                     yield json.loads(line)
                 except ValueError as error:
-                    raise Failure(f"{source}, line {number}: {error}", 2) from None
+                    raise Failure(f"{name}, line {number}: {error}", 2) from None
 
 
 COMMANDS: Final = (

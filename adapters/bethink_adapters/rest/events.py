@@ -13,7 +13,7 @@ from fastapi import Header, Query, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
-from bethink import LogEntry
+from bethink import LogEntry, StorageError
 
 from . import results
 from .caller import Caller, Client
@@ -83,8 +83,7 @@ async def _stream(caller: Caller, streams: Streams, seq: int, follow: bool) -> A
     try:
         yield ": events\n\n"
         while not streams.stopping.is_set():
-            entries = await run_in_threadpool(_after, caller, seq)
-            for entry in entries:
+            for entry in await run_in_threadpool(_after, caller, seq, follow):
                 seq = entry.seq
                 if _visible(caller, entry):
                     yield _event(entry)
@@ -106,9 +105,14 @@ async def _wait(streams: Streams) -> None:
         return
 
 
-def _after(caller: Caller, seq: int) -> list[LogEntry]:
-    """Return the entries after *seq*, the oldest first."""
-    return caller.store.log(limit=None, since=seq, skip_damaged=True)[::-1]
+def _after(caller: Caller, seq: int, follow: bool) -> list[LogEntry]:
+    """Return the entries after *seq*, the oldest first; who follows waits for a silent database."""
+    try:
+        return caller.store.log(limit=None, since=seq, skip_damaged=True)[::-1]
+    except StorageError as error:
+        if follow and error.is_unreachable:
+            return []
+        raise
 
 
 def _visible(caller: Caller, entry: LogEntry) -> bool:

@@ -58,7 +58,7 @@ def read_tokens(path: Path) -> list[Token]:
     if os.name == "posix" and stat.S_IMODE(path.stat().st_mode) & 0o077:
         raise TokenFileError(f"others can read {path}; run: chmod 600 {path}")
     try:
-        found = [_token(each) for each in json.loads(path.read_text("utf-8"))["tokens"]]
+        found = [_token(each) for each in json.loads(path.read_text("utf-8-sig"))["tokens"]]
     except (ValueError, TypeError, KeyError) as error:
         raise TokenFileError(f"{path} is no file of tokens: {error}") from None
     if not found:

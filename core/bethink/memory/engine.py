@@ -22,6 +22,7 @@ from ..errors import (
     NotAnchoredError,
     ScreenedError,
     SourceError,
+    StorageError,
     StoreClosedError,
 )
 from ..index import MAX_RESIDENT, ResidentIndex
@@ -388,6 +389,10 @@ class Engine:
                     self.flush()
                     if not self.backend.read_only:
                         self.index.save(closing=True)
+            except StorageError as error:
+                if not error.is_unreachable:
+                    raise
+                _logger.warning("the last accesses were lost at close: %s", error)
             finally:
                 self._closed = True
                 self.backend.close()

@@ -66,13 +66,26 @@ def test_a_text_comes_from_the_standard_input_or_a_file(run: Run, file: Path) ->
     assert run("store", "--file", ".").code == 1
 
 
+def test_a_byte_order_mark_is_no_part_of_a_text(run: Run, file: Path) -> None:
+    Path("note.txt").write_text("\ufefffrom Windows", encoding="utf-8")
+    assert run("store", "--file", "note.txt", "--json").data["content"] == "from Windows"
+    assert run("store", "-", "--json", text="\ufeffpiped").data["content"] == "piped"
+    Path("lines.jsonl").write_text('\ufeff"one"\n"\ufefftwo"\n', encoding="utf-8")
+    for source in ("lines.jsonl", "-"):
+        stored = run("store", "--jsonl", source, "--json", text='\ufeff"one"\n"\ufefftwo"\n').data
+        assert [each["content"] for each in stored] == ["one", "\ufefftwo"]
+    Path("note.txt").write_text("\ufeff", encoding="utf-8")
+    assert run("store", "--file", "note.txt").code == 2
+
+
 def test_many_memories_come_as_lines_of_json(run: Run, file: Path) -> None:
     lines = '"a text"\n\n{"content": "with fields", "key": "k", "importance": 0.9}\n'
     stored = run("store", "--jsonl", "-", "--category", "both", "--json", text=lines).data
     assert [each["content"] for each in stored] == ["a text", "with fields"]
     assert {each["category"] for each in stored} == {"both"}
     done = run("store", "--jsonl", "-", text='"fine"\n{"broken\n')
-    assert (done.code, "-, line 2: " in done.err) == (2, True)
+    assert done.code == 2
+    assert done.err.startswith("bethink: standard input, line 2: ")  # no JSON, as none was asked
     assert run("recall", "fine", "--mode", "keyword", "--json").data == []
 
 
@@ -126,6 +139,20 @@ def test_the_preview_of_an_archive_counts_what_is_moved(run: Run, file: Path) ->
     words = ("archive-to", "old.db", "-n", "default", "--json")
     looked = run(*words, "--dry-run").data["forgotten"]
     assert run(*words, "--yes").data["forgotten"] == looked == 5
+
+
+def test_an_archive_shows_asks_and_tells_what_is_moved_where(run: Run, file: Path) -> None:
+    words = ("archive-to", "old.db", "-n", "users/ann")
+    where = "1 memory of users/ann to old.db"
+    assert "Ann drinks tea  " in run(*words, "--dry-run").out
+    assert f"would move {where}\n" in run(*words, "--dry-run").out
+    assert f"this would move {where}; add --yes" in run(*words).err
+    refused = run(*words, text="n\n", terminal=True)
+    assert (refused.code, "Ann drinks tea" in refused.err) == (1, True)
+    assert f"moved {where}, with all history\n" in run(*words, "--yes").out
+    for more in ("--yes", "--dry-run"):
+        again = run(*words, more)
+        assert (again.code, again.err) == (1, "bethink: nothing to move in 'users/ann'\n")
 
 
 def test_a_short_id_names_a_memory_unless_several_end_so(run: Run, file: Path) -> None:
@@ -226,6 +253,7 @@ def test_skipped_parts_of_an_import_are_named(run: Run, file: Path) -> None:
     assert done.code == 0
     assert "imported          2" in done.out
     assert done.err.startswith("skipped: line 2: ")
+    assert done.err.endswith("\nbethink: 1 of 3 were skipped, see above\n")
     Path("riddles.jsonl").write_text(json.dumps(lines[1]), encoding="utf-8")
     assert run("import", "riddles.jsonl", "--from", "mcp").code == 1
     again = run("import", "mcp.jsonl", "--from", "mcp", "--json").data
@@ -240,6 +268,15 @@ def test_an_export_goes_to_the_standard_output_and_comes_back(run: Run, file: Pa
     assert run("export", "notes", "--format", "md", "--json").data == {"written": 4}
     assert run("--db", "third.db", "import", "notes", "--from", "markdown").code == 0
     assert run("--db", "third.db", "recall", "ferry", "--json", "-a").data
+
+
+def test_an_import_of_the_wrong_kind_names_the_right_way(run: Run, file: Path) -> None:
+    Path("mem0.json").write_text("[]", encoding="utf-8")
+    for source in ("mem0.json", "second.db"):
+        done = run("import", source)
+        assert (done.code, "--from" in done.err, "`bethink merge`" in done.err) == (1, True, True)
+    assert "--from markdown" in run("import", "notes").err
+    assert "`bethink import`" in run("merge", "in.jsonl").err
 
 
 def test_a_damaged_export_is_told_with_the_line(run: Run, file: Path) -> None:

