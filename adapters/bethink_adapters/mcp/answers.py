@@ -144,29 +144,24 @@ def brief(record: MemoryRecord) -> str:
     return line(record, text if len(text) <= _LINE else f"{text[: _LINE - 1]}…")
 
 
-def recalled(hits: Sequence[RecallResult], budget: int) -> Answer:
-    """Return the answer of ``memory_recall``."""
+def recalled(hits: Sequence[RecallResult], budget: int, advice: str = "") -> Answer:
+    """Return the answer of ``memory_recall``, with *advice* for an answer without hits."""
     page = Page(budget)
     all(page.add_record(hit.memory, hit.score) for hit in hits)
-    lines = page.lines if hits else ["No memory matches."]
+    lines = page.lines if hits else [cut(f"No memory matches.{advice}", budget - _WRAPPING)]
     if page.full:
         lines.append(f"({len(hits) - len(page.items)} more; memory_get returns whole memories.)")
     return Answer("\n".join(lines), {"memories": page.items, "truncated": page.full})
 
 
-def got(records: Sequence[MemoryRecord], missing: Sequence[str]) -> Answer:
-    """Return the answer of ``memory_get``."""
-    page = Page(GET_TOKENS - int(2 * tokens(missing)) - 20 * len(missing))
+def got(records: Sequence[MemoryRecord], missing: Sequence[str], told: Sequence[str]) -> Answer:
+    """Return the answer of ``memory_get``; the lines *told* are about what is *missing*."""
+    page = Page(GET_TOKENS - int(2 * tokens(missing)) - 20 * len(missing) - 20 * bool(missing))
     all(page.add_record(record) for record in records)
-    lines = page.lines + not_found(missing)
+    lines = [*page.lines, *told]
     if page.full:
         lines.append(f"({len(records) - len(page.items)} more did not fit; ask for fewer ids.)")
     return Answer("\n".join(lines), {"memories": page.items, "missing": list(missing)})
-
-
-def not_found(ids: Iterable[str]) -> list[str]:
-    """Return a line for each of *ids* without a memory."""
-    return [f"No memory has the id {each}." for each in ids]
 
 
 def cut(text: str, room: float) -> str:

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping
 from math import ceil
 from typing import Any, Literal
 
-from bethink import MemoryStore, SimilarMemoryError, ValidationError
+from bethink import MemoryStore, SimilarMemoryError
 
 from ..surface.verbs import Judgement, judge
+from .advice import check_place, elsewhere, no_key, not_found
 from .answers import (
     ANSWER_TOKENS,
     Answer,
@@ -16,11 +17,11 @@ from .answers import (
     brief,
     clipped,
     got,
-    not_found,
     recalled,
     sketch,
     tokens,
 )
+from .schema import ArgumentError
 from .view import View
 
 Arguments = Mapping[str, Any]
@@ -39,6 +40,7 @@ class Calls:
 
     def call(self, tool: str, arguments: Arguments) -> Answer:
         """Return the answer of ``memory_<tool>`` to *arguments* that fit the tool's schema."""
+        check_place(arguments.get("namespace"))
         answer: Answer = getattr(self, tool)(**arguments)
         return answer
 
@@ -52,15 +54,16 @@ class Calls:
         budget_tokens: int = 2_000,
     ) -> Answer:
         """Search; answer as many hits as fit into *budget_tokens*."""
+        scope = self._view.within(namespace)
         hits = self._memories.recall(
             query,
             k=k,
-            namespace=self._view.within(namespace),
+            namespace=scope,
             where=where,
             as_of=as_of,
             touch=self._touch,
         )
-        return recalled(hits, budget_tokens)
+        return recalled(hits, budget_tokens, "" if hits else elsewhere(self._view, scope))
 
     def context(
         self, query: str = "", namespace: str | None = None, budget_tokens: int = 800
@@ -108,20 +111,23 @@ class Calls:
     ) -> Answer:
         """Return whole memories."""
         if not ids and key is None:
-            raise ValidationError("memory_get needs ids or a key")
+            raise ArgumentError("give memory_get ids or a key")
         records, missing = self._view.find(ids)
+        told = not_found(missing)
         if key is not None:
-            record = self._memories.get(namespace=self._view.place(namespace), key=key)
+            place = self._view.place(namespace)
+            record = self._memories.get(namespace=place, key=key)
             if record is None:
                 missing.append(f"key {key}")
+                told.append(no_key(key, place))
             else:
                 records.append(record)
-        return got(records, missing)
+        return got(records, missing, told)
 
     def update(self, id: str, **changes: Any) -> Answer:
         """Change the given fields of a memory."""
         if not changes:
-            raise ValidationError("memory_update needs a field to change")
+            raise ArgumentError("give memory_update a field to change, such as content")
         record = self._memories.update(self._view.one(id).id, **changes)
         return Answer(f"Updated. {brief(record)}", {"memory": sketch(record)})
 
@@ -129,8 +135,8 @@ class Calls:
         """Forget memories; *reason* is for the reader of the transcript."""
         records, missing = self._view.find(ids)
         forgotten = self._memories.forget([each.id for each in records]) if records else 0
-        lines = [f"Forgot {forgotten}; memory_restore or `bethink restore` brings them back."]
-        lines += not_found(missing)
+        back = "; `bethink restore` brings back what was forgotten" if forgotten else ""
+        lines = [f"Forgot {forgotten}{back}.", *not_found(missing)]
         return Answer("\n".join(lines), {"forgotten": forgotten, "missing": missing})
 
     def outcome(self, ids: Iterable[str], outcome: Judgement, session: str | None = None) -> Answer:
@@ -196,6 +202,8 @@ class Calls:
         page = Page(ANSWER_TOKENS)
         page.add_all((brief(each), sketch(each)) for each in records)
         end = offset + len(page.items)
+        if offset and not records:
+            page.lines.append(f"(none from offset {offset} on)")
         page.lines.append(f"({end} of {total}" + (f"; next offset {end})" if end < total else ")"))
         return Answer("\n".join(page.lines), {"memories": page.items, "total": total})
 
@@ -222,7 +230,8 @@ class Calls:
                 (f"entry {each.seq}: {each.action} {each.id or ''}", clipped(each.to_dict()))
                 for each in log
             )
-        return Answer("\n".join(page.lines) or "No history.", {"entries": page.items})
+        what = f" of the key {key}" if key is not None else f" of the id {id}" if id else ""
+        return Answer("\n".join(page.lines) or f"No history{what}.", {"entries": page.items})
 
     def relate(self, source: str, target: str, kind: str, remove: bool = False) -> Answer:
         """Link two memories, or remove the link."""
@@ -234,15 +243,18 @@ class Calls:
     def restore(self, ids: Iterable[str] = (), entry: int | None = None) -> Answer:
         """Bring memories back, or undo a journal entry."""
         if not ids and entry is None:
-            raise ValidationError("memory_restore needs ids or an entry")
-        count = 0
+            raise ArgumentError("give memory_restore ids, or an entry of memory_history")
+        count, lines = 0, list[str]()
         if entry is not None:
             self._memories.undo(self._view.entry(entry))
             count += 1
         if ids:
-            count += self._memories.unarchive(self._view.in_state("archived", ids))
-            count += self._memories.restore(self._view.in_state("forgotten", ids))
-        return Answer(f"Restored {count}.", {"restored": count})
+            archived = self._view.in_state("archived", ids)
+            forgotten = self._view.in_state("forgotten", ids)
+            count += self._memories.unarchive(archived) + self._memories.restore(forgotten)
+            others = [each for each in ids if each not in (*archived, *forgotten)]
+            lines = [f"No forgotten or archived memory has the id {each}." for each in others]
+        return Answer("\n".join([f"Restored {count}.", *lines]), {"restored": count})
 
     def tasks(
         self,

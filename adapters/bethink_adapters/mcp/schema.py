@@ -27,7 +27,9 @@ class ArgumentError(Exception):
 def check(schema: Schema, value: Any, name: str = "arguments") -> None:
     """Raise ``ArgumentError`` unless *value* fits *schema*; *name* is the value's name."""
     if "type" in schema and not _is_of(value, schema["type"]):
-        raise ArgumentError(f"{name} must be {_spelled(schema['type'])}, not {_kind(value)}")
+        raise ArgumentError(
+            f"{name} must be {_spelled(schema['type'])}, not {_with_article(_kind(value))}"
+        )
     if "enum" in schema and value not in schema["enum"]:
         allowed = ", ".join(map(repr, schema["enum"]))
         raise ArgumentError(f"{name} must be one of {allowed}, not {_brief(value)}")
@@ -59,14 +61,15 @@ def _check_bounds(schema: Schema, value: Any, name: str) -> None:
         unit = "characters" if isinstance(value, str) else "items"
         kind = "Length" if isinstance(value, str) else "Items"
         least, most, size = schema.get(f"min{kind}", 0), schema.get(f"max{kind}"), len(value)
-        if size < least:
-            raise ArgumentError(f"{name} needs at least {least} {unit}")
+        if least and not (value.strip() if isinstance(value, str) else value):
+            raise ArgumentError(f"{name} must not be empty")
         if most is not None and size > most:
             raise ArgumentError(f"{name} has {size:,} {unit}; at most {most:,} are allowed")
     elif isinstance(value, int | float) and not isinstance(value, bool):
         lowest, highest = schema.get("minimum"), schema.get("maximum")
         if (lowest is not None and value < lowest) or (highest is not None and value > highest):
-            raise ArgumentError(f"{name} must lie in [{lowest}, {highest}], not {_brief(value)}")
+            span = f"be at least {lowest}" if highest is None else f"lie in [{lowest}, {highest}]"
+            raise ArgumentError(f"{name} must {span}, not {_brief(value)}")
 
 
 def _is_of(value: Any, types: str | Sequence[str]) -> bool:
@@ -77,7 +80,13 @@ def _is_of(value: Any, types: str | Sequence[str]) -> bool:
 
 
 def _spelled(types: str | Sequence[str]) -> str:
-    return types if isinstance(types, str) else " or ".join(types)
+    names = [types] if isinstance(types, str) else types
+    return " or ".join(map(_with_article, names))
+
+
+def _with_article(kind: str) -> str:
+    """Return the name of a type of JSON with an article."""
+    return kind if kind == "null" else f"{'an' if kind[0] in 'aio' else 'a'} {kind}"
 
 
 def _brief(value: object) -> str:

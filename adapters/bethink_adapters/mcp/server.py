@@ -128,7 +128,8 @@ class MemoryServer:
         name, arguments = params.get("name"), params.get("arguments")
         tool = self._tools.get(name) if isinstance(name, str) else None
         if tool is None:
-            raise ProtocolError(INVALID_PARAMS, f"no tool {name!r}")
+            known = ", ".join(self._tools)
+            raise ProtocolError(INVALID_PARAMS, f"no tool {name!r}; the tools are {known}")
         try:
             given = {} if arguments is None else arguments
             check(tool["inputSchema"], given)
@@ -137,15 +138,17 @@ class MemoryServer:
 
             calls = Calls(view, touch=not self._options.read_only)
             return calls.call(tool["name"].removeprefix("memory_"), given).as_result()
-        except (ArgumentError, OSError) as error:
+        except ArgumentError as error:
             return _refused(str(error))
         except RecursionError:
             return _refused("the arguments are nested too deeply")
         except Exception as error:
             from bethink import BethinkError
 
-            if isinstance(error, BethinkError):
-                return _refused(str(error))
+            from .advice import told
+
+            if isinstance(error, BethinkError | OSError):
+                return _refused(told(error))
             raise
 
     def _read(self, params: Params) -> dict[str, Any]:

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from bethink import NotFoundError, ValidationError
+from bethink import NotFoundError
 
 from ..surface.location import project_namespace
 from ..tasks import Listing, Task, context, link, read_all, sync
 from .answers import ANSWER_TOKENS, Answer, Page, clipped, cut
+from .schema import ArgumentError
 from .view import View
 
 
@@ -29,7 +30,7 @@ def tasks(
         return _synced(view, listing, namespace)
     if action == "link":
         if task is None or not ids:
-            raise ValidationError("the action 'link' needs a task and ids of memories")
+            raise ArgumentError("the action 'link' needs a task and ids of memories")
         wanted = [view.one(each).id for each in ids]
         _, count = link(view.store, _one(listing, task), wanted, namespace=namespace)
         return Answer(f"Linked {count}.", {"action": action, "count": count})
@@ -47,7 +48,8 @@ def tasks(
         return Answer(text or "Nothing is remembered.", {"action": action, "text": text})
     page = Page(ANSWER_TOKENS)
     page.add_all((_line(each), _facts(each)) for each in chosen)
-    page.lines.append(f"({len(page.items)} of {len(chosen)} open tasks)")
+    none = "No open tasks of Beads or Claude Code are in the server's folder."
+    page.lines.append(f"({len(page.items)} of {len(chosen)} open tasks)" if chosen else none)
     return Answer(
         "\n".join(page.lines), {"action": action, "count": len(chosen), "tasks": page.items}
     )

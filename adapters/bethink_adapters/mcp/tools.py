@@ -84,6 +84,7 @@ USUAL: Final[tuple[Tool, ...]] = (
             "where": {"type": "object", "description": 'filter, such as {"category": "decision"}'},
             "as_of": {
                 "type": "string",
+                "minLength": 1,
                 "description": "answer as of then: ISO 8601 time, snapshot, or entry such as #12",
             },
             "budget_tokens": {

@@ -59,13 +59,13 @@ def test_memories_are_got_by_id_and_by_key(host: Host) -> None:
     assert host.call("get", ids=[id, ABSENT])["missing"] == [ABSENT]
     [found] = host.call("get", key="theme")["memories"]
     assert found["id"] == id
-    assert "needs ids or a key" in host.refusal("get")
+    assert "give memory_get ids or a key" in host.refusal("get")
 
 
 def test_an_update_changes_only_the_given_fields(host: Host) -> None:
     id = host.store("Standup is at 10:00", tags=["team"])
     assert host.call("update", id=id, content="Standup is at 11:00")["memory"]["tags"] == ["team"]
-    assert "needs a field" in host.refusal("update", id=id)
+    assert "a field to change, such as content" in host.refusal("update", id=id)
     assert ABSENT in host.refusal("update", id=ABSENT, content="x")
 
 
@@ -129,7 +129,7 @@ def test_an_entry_of_the_history_is_undone(host: Host) -> None:
     host.call("restore", entry=entry)
     assert host.call("get", ids=[id])["memories"][0]["content"] == "Standup is at 10:00"
     assert "99" in host.refusal("restore", entry=99)
-    assert "needs ids or an entry" in host.refusal("restore")
+    assert "ids, or an entry of memory_history" in host.refusal("restore")
 
 
 def test_memories_are_linked_and_unlinked(host: Host) -> None:
@@ -164,37 +164,43 @@ def test_tasks_are_listed_linked_and_scored(
 
 BAD: list[tuple[str, dict[str, Any], str]] = [
     ("recall", {}, "'query' is missing"),
-    ("recall", {"query": 3}, "query must be string"),
+    ("recall", {"query": 3}, "query must be a string, not an integer"),
     ("recall", {"query": "x", "k": 0}, "k must lie in"),
-    ("recall", {"query": "x", "k": True}, "k must be integer"),
+    ("recall", {"query": "x", "k": True}, "k must be an integer"),
     ("recall", {"query": "x", "k": 10**400}, "k must lie in"),
     ("recall", {"query": "x", "limit": 3}, "unknown argument 'limit'"),
     ("recall", {"query": "x", "where": {"colour": "red"}}, "colour"),
-    ("recall", {"query": "x", "as_of": "yesterday-ish"}, "yesterday-ish"),
-    ("recall", {"query": "x", "namespace": "a//b"}, "empty segment"),
+    ("recall", {"query": "x", "as_of": "yesterday-ish"}, "as_of takes an ISO 8601 time"),
+    ("recall", {"query": "x", "as_of": ""}, "as_of must not be empty"),
+    ("recall", {"query": "x", "namespace": "a//b"}, "a path such as projects/ferry"),
     ("recall", {"query": "x", "budget_tokens": 9}, "budget_tokens must lie in"),
-    ("context", {"budget_tokens": "many"}, "budget_tokens must be integer"),
-    ("store", {"content": ""}, "at least 1 characters"),
+    ("context", {"budget_tokens": "many"}, "budget_tokens must be an integer, not a string"),
+    ("store", {"content": ""}, "content must not be empty"),
+    ("store", {"content": " \n"}, "content must not be empty"),
+    ("store", {"content": "x", "namespace": "users/*"}, "leave namespace out"),
     ("store", {"content": "x" * 100_001}, "100,001 characters"),
     ("store", {"content": "x", "tags": ["t"] * 21}, "tags has 21 items"),
-    ("store", {"content": "x", "tags": [1]}, "tags[0] must be string"),
+    ("store", {"content": "x", "tags": [1]}, "tags[0] must be a string"),
     ("store", {"content": "x", "importance": 2}, "importance must lie in"),
     ("store", {"content": "x", "occurred_at": "soon"}, "soon"),
     ("store", {"content": "x", "on_similar": "replace"}, "on_similar must be one of"),
     ("store", {"content": "x", "supersedes": ABSENT}, ABSENT),
     ("store", {"content": "\ud800"}, "surrogate"),
-    ("get", {"ids": []}, "at least 1 items"),
-    ("update", {"id": 1}, "id must be string"),
-    ("forget", {"ids": "all"}, "ids must be array"),
+    ("get", {"ids": []}, "ids must not be empty"),
+    ("update", {"id": ABSENT, "content": "x"}, "memory_recall finds memories"),
+    ("update", {"id": 1}, "id must be a string"),
+    ("forget", {"ids": "all"}, "ids must be an array"),
     ("outcome", {"ids": [ABSENT], "outcome": "worked"}, ABSENT),
     ("outcome", {"ids": [ABSENT], "outcome": "great"}, "outcome must be one of"),
     ("conflicts", {"limit": 11}, "limit must lie in"),
     ("resolve", {"keep": ABSENT}, "'drop' is missing"),
-    ("list", {"where": []}, "where must be object"),
+    ("list", {"where": []}, "where must be an object"),
     ("history", {"limit": 0}, "limit must lie in"),
     ("relate", {"source": "a", "target": "b"}, "'kind' is missing"),
-    ("restore", {"entry": 0}, "entry must lie in"),
+    ("restore", {"entry": 99}, "memory_history shows the entries"),
+    ("restore", {"entry": 0}, "entry must be at least 1, not 0"),
     ("tasks", {"action": "close"}, "action must be one of"),
+    ("tasks", {"action": "context", "task": "bd-9"}, "'list' shows the open tasks"),
     ("tasks", {"action": "link"}, "needs a task and ids"),
 ]
 
@@ -206,6 +212,29 @@ def test_a_wrong_argument_is_told_in_a_sentence(
     message = host.refusal(tool, **arguments)
     assert told in message
     assert len(message) < 1_100
+
+
+ABSENCES: list[tuple[str, dict[str, Any], str]] = [
+    ("get", {"key": "zz"}, "No memory has the key zz in default; memory_recall finds"),
+    ("get", {"ids": ["zz"]}, "No memory has the id zz.\nmemory_recall finds memories"),
+    ("forget", {"ids": ["zz"]}, "Forgot 0.\nNo memory has the id zz.\nmemory_recall"),
+    ("restore", {"ids": ["zz"]}, "Restored 0.\nNo forgotten or archived memory has the id zz."),
+    ("history", {"key": "zz"}, "No history of the key zz."),
+    ("history", {"id": "zz"}, "No history of the id zz."),
+    ("list", {"offset": 3}, "(none from offset 3 on)"),
+    ("recall", {"query": "tea", "namespace": "zz"}, "memories are in default (1), users/ann (1)."),
+]
+
+
+@pytest.mark.parametrize(("tool", "arguments", "told"), ABSENCES)
+def test_what_is_absent_is_told_with_what_to_do_next(
+    host: Host, tool: str, arguments: dict[str, Any], told: str
+) -> None:
+    host.store("Bob drinks coffee")
+    host.store("Ann drinks tea", namespace="users/ann")
+    answer = host.ask("tools/call", name=f"memory_{tool}", arguments=arguments)
+    assert not answer["isError"]
+    assert told in answer["content"][0]["text"]
 
 
 def test_every_tool_has_a_good_and_a_bad_call_here() -> None:
