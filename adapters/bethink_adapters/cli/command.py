@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
-from ..surface.location import Location, find_location, find_namespace
+from ..surface.location import Location, find_location, find_namespace, home_namespace
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -110,7 +110,8 @@ class Context:
     @property
     def namespace(self) -> str:
         """The namespace to write to."""
-        return find_namespace(self.given.namespace, self.environment) or "default"
+        named = find_namespace(self.given.namespace, self.environment)
+        return named or home_namespace(self.location)
 
     @property
     def scope(self) -> Scope:

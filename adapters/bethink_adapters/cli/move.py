@@ -6,13 +6,14 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from ..surface.location import find_namespace, to_location
+from ..surface.location import find_namespace, tenant_at, to_location
 from . import output
 from .arguments import FILTER, SIMILARITY, YES, arguments, filter_of
 from .command import Command, Context, Failure, Reply, argument
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
 
 _FORMATS: Final = (
     "bethink", "chatgpt", "claude", "markdown", "mcp", "mem0", "memory-layer", "remembrane",
@@ -52,13 +53,7 @@ def import_(context: Context) -> Reply:
     if given.source != "-" and not source.exists():
         raise Failure(f"no file at {source}")
     if given.format == "bethink":
-        if source.is_dir():
-            raise Failure(f"{source} is a folder; say whose it is, such as --from markdown", 2)
-        with _told_apart("for another system's file add --from, for a memory use `bethink merge`"):
-            data = context.store.import_(
-                sys.stdin.buffer if given.source == "-" else source, progress=output.bar("read")
-            ).to_dict()
-        return Reply(data, output.pairs(data))
+        return _import_export(context, source)
     if given.source == "-":
         raise Failure(f"--from {given.format} reads a file, not the standard input", 2)
     from .. import formats
@@ -72,10 +67,11 @@ def import_(context: Context) -> Reply:
         "memory-layer": formats.read_memory_layer,
         "remembrane": formats.read_remembrane,
     }
+    named = find_namespace(given.namespace, context.environment)
     report = formats.import_from(
         context.store,
         readers[given.format](source),
-        namespace=find_namespace(given.namespace, context.environment),
+        namespace=named or tenant_at(context.location),
         progress=output.bar("read"),
     )
     for what, findings in (("skipped", report.skipped), ("incomplete", report.incomplete)):
@@ -94,6 +90,17 @@ def import_(context: Context) -> Reply:
         print(f"bethink: {left:,} of {left + taken:,} were skipped, see above", file=sys.stderr)
     in_vain = bool(left) and not taken
     return Reply(counts, output.pairs(counts), int(in_vain))
+
+
+def _import_export(context: Context, source: Path) -> Reply:
+    if source.is_dir():
+        raise Failure(f"{source} is a folder; say whose it is, such as --from markdown", 2)
+    with _told_apart("for another system's file add --from, for a memory use `bethink merge`"):
+        data = context.store.import_(
+            sys.stdin.buffer if context.given.source == "-" else source,
+            progress=output.bar("read"),
+        ).to_dict()
+    return Reply(data, output.pairs(data))
 
 
 def merge(context: Context) -> Reply:

@@ -57,7 +57,7 @@ COMMON: Final = (
         "--namespace",
         type=_filled,
         metavar="NAME",
-        help="else BETHINK_NAMESPACE, else default",
+        help="else BETHINK_NAMESPACE, the tenant, or default",
     ),
     EVERYWHERE,
     argument("--json", dest="form", action="store_const", const="json", help="answer in JSON"),

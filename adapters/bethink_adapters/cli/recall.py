@@ -87,12 +87,14 @@ def get(context: Context) -> Reply:
     given = context.given
     if (given.id is None) == (given.key is None):
         raise Failure("give an id or --key", 2)
-    if given.key is not None:
-        record = context.store.get(namespace=context.namespace, key=given.key)
-    else:
+    if given.key is None:
         record = context.store.get(find_ids(context, [given.id])[0])
+        missing = f"{given.id} is forgotten, erased or expired; `bethink log {given.id}` tells"
+    else:
+        record = context.store.get(namespace=context.namespace, key=given.key)
+        missing = f"no memory has the key {given.key!r} in {context.namespace!r}"
     if record is None:
-        raise Failure(f"no memory {given.id or given.key!r}")
+        raise Failure(missing)
     data, lines = record.to_dict(), list(output.details(record))
     if given.history:
         log = context.store.log(limit=None, id=record.id)
@@ -181,14 +183,11 @@ def _stats_lines(found: dict[str, Any]) -> Iterator[str]:
 
 def _elsewhere(context: Context) -> list[str]:
     """Return a line about the namespaces that hold memories, where a scope holds none."""
-    if context.given.everywhere:
-        return []
-    inside = context.store.namespaces(context.scope)
-    others = context.store.namespaces()
-    if inside or not others:
-        return []
-    names = ", ".join(f"{name} ({count})" for name, count in list(others.items())[:5])
-    return [f"nothing in {context.namespace!r}; memories are in {names}; -a reads all"]
+    from ..surface.verbs import elsewhere
+
+    if names := elsewhere(context.store, context.scope):
+        return [f"nothing in {context.namespace!r}; memories are in {names}; -a reads all"]
+    return []
 
 
 COMMANDS: Final = (

@@ -136,15 +136,15 @@ def _namespace(context: Context) -> str:
     from pathlib import Path
 
     named = find_namespace(context.given.namespace, context.environment)
-    return named or project_namespace(Path.cwd())
+    return named or project_namespace(Path.cwd(), context.location)
 
 
 def _scope(context: Context) -> Scope:
-    """Return the namespace that is named with all below, else the project's beside "default"."""
+    """Return the namespace that is named with all below, else the project's beside the home."""
     from bethink import Subtree
 
     named = find_namespace(context.given.namespace, context.environment)
-    return Subtree(named) if named else ["default", Subtree(_namespace(context))]
+    return Subtree(named) if named else [context.namespace, Subtree(_namespace(context))]
 
 
 def _after(task: Task) -> str:

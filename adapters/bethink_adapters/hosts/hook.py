@@ -16,7 +16,7 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from ..surface.location import Location, project_namespace, user_folder
+from ..surface.location import Location, home_namespace, project_namespace, user_folder
 from .sessions import Session
 from .table import HOSTS, Host
 
@@ -134,7 +134,7 @@ def _answer(call: Call, location: Location, namespace: str | None, folder: Path)
         if call.moment == "stop":
             _judge(call, store, session)
             return ""
-        scope = _scope(namespace, call.folder())
+        scope = _scope(namespace, call.folder(), location)
         if call.moment == "start":
             context = _opening(store, scope, session)
         else:
@@ -188,13 +188,14 @@ def _judge(call: Call, store: MemoryStore, session: Session) -> None:
     record_outcomes(store, attribute(text, shown), session=session.name)
 
 
-def _scope(namespace: str | None, folder: str) -> Scope:
-    """Return *namespace* with everything below, else the folder's project beside "default"."""
+def _scope(namespace: str | None, folder: str, location: Location) -> Scope:
+    """Return *namespace* with everything below, else the folder's project beside the home."""
     from bethink import Subtree
 
     if namespace is not None:
         return Subtree(namespace)
-    return ["default", Subtree(project_namespace(Path(folder)))]
+    project = project_namespace(Path(folder), location)
+    return [home_namespace(location), Subtree(project)]
 
 
 def _fitting(parts: list[str]) -> str:

@@ -6,13 +6,10 @@ from collections.abc import Mapping
 from typing import Final
 
 from bethink import BethinkError, NotFoundError, StorageError, StoreBusyError, ValidationError
-from bethink.adapting import Scope, check_namespace
+from bethink.adapting import check_namespace
 
 from .schema import ArgumentError
-from .view import View
 
-_NAMED: Final = 5
-"""The most namespaces in an advice."""
 _FIND: Final = "memory_recall finds memories and their ids"
 _MOMENT: Final = "as_of takes an ISO 8601 time, an entry such as #12, or the name of a snapshot"
 _NEXT: Final[Mapping[str, str]] = {
@@ -60,11 +57,3 @@ def not_found(ids: list[str]) -> list[str]:
 def no_key(key: str, place: str) -> str:
     """Return the line for a *key* without a memory in the namespace *place*."""
     return f"No memory has the key {key} in {place}; {_FIND}."
-
-
-def elsewhere(view: View, scope: Scope) -> str:
-    """Return where memories are, if *scope* holds none; else an empty text."""
-    if view.store.namespaces(scope) or not (others := view.store.namespaces(view.seen)):
-        return ""
-    names = ", ".join(f"{name} ({count})" for name, count in list(others.items())[:_NAMED])
-    return f" The namespace is empty; memories are in {names}."

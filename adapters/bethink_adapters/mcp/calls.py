@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from bethink import MemoryStore, SimilarMemoryError
 
-from ..surface.verbs import Judgement, judge
-from .advice import check_place, elsewhere, no_key, not_found
+from ..surface.verbs import Judgement, elsewhere, judge
+from .advice import check_place, no_key, not_found
 from .answers import (
     ANSWER_TOKENS,
     Answer,
@@ -63,7 +63,9 @@ class Calls:
             as_of=as_of,
             touch=self._touch,
         )
-        return recalled(hits, budget_tokens, "" if hits else elsewhere(self._view, scope))
+        others = "" if hits else elsewhere(self._memories, scope, self._view.seen)
+        advice = f" The namespace is empty; memories are in {others}." if others else ""
+        return recalled(hits, budget_tokens, advice)
 
     def context(
         self, query: str = "", namespace: str | None = None, budget_tokens: int = 800

@@ -25,7 +25,7 @@ def tasks(
     """
     listing = read_all(Path.cwd())
     bound = named or view.names
-    namespace = view.place(named) if bound else project_namespace(Path.cwd())
+    namespace = view.place(named) if bound else project_namespace(Path.cwd(), view.store.location)
     if action == "sync":
         return _synced(view, listing, namespace)
     if action == "link":

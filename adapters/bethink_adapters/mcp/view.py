@@ -15,7 +15,7 @@ class View(Visible):
     """The store as the tools of one server see the records."""
 
     def within(self, namespace: str | None) -> Scope:
-        """Return the scope to search: *namespace* with all below; None: all names, or "default"."""
+        """Return the scope to search: *namespace* with all below; None: all names, or the home."""
         if namespace is None and not self.names:
             namespace = self.place(None)
         return self.scope(namespace, subtree=True)

@@ -35,7 +35,8 @@ def list_tasks(
     caller: Client, closed: Annotated[Flag, Query()] = False, namespace: _Place = None
 ) -> Response:
     """List the open tasks of the server's working directory, or all with *closed*."""
-    store, place, listing = caller.whole(), _place(namespace), tasks.read_all(Path.cwd())
+    store, listing = caller.whole(), tasks.read_all(Path.cwd())
+    place = _place(store, namespace)
     files = [{"name": path.name, "changed_at": at} for path, at in listing.read.items()]
     shown = [each for each in listing.tasks if closed or not each.closed]
     return Json(
@@ -54,7 +55,7 @@ def list_task_memories(
 ) -> Response:
     """List the memories that are linked with a task."""
     store, task = caller.whole(), _one(source, id)
-    record = tasks.find(store, task, _place(namespace))
+    record = tasks.find(store, task, _place(store, namespace))
     return Json({"items": dicts(tasks.linked(store, record)) if record else []})
 
 
@@ -66,7 +67,7 @@ def link_task(
     store, task = caller.whole(), _one(source, id)
     ids = [caller.one(each).id for each in body.ids]
     with state_conflicts():
-        _, count = tasks.link(store, task, ids, namespace=_place(namespace))
+        _, count = tasks.link(store, task, ids, namespace=_place(store, namespace))
     return Json({"count": count})
 
 
@@ -81,23 +82,24 @@ def unlink_task(
     """Remove the link of a task with a memory; recorded outcomes stay."""
     store, task = caller.whole(), _one(source, id)
     [known] = caller.known([memory])
-    return Json({"changed": tasks.unlink(store, task, known, namespace=_place(namespace))})
+    return Json({"changed": tasks.unlink(store, task, known, namespace=_place(store, namespace))})
 
 
 @routes.get("/tasks/{source}/{id:path}", responses=told(results.TaskFacts))
 def get_task(caller: Client, source: tasks.Source, id: Id, namespace: _Place = None) -> Response:
     """Read a task."""
     store, listing = caller.whole(), tasks.read_all(Path.cwd())
-    return Json(_facts(store, _one(source, id, listing), listing, _place(namespace)))
+    return Json(_facts(store, _one(source, id, listing), listing, _place(store, namespace)))
 
 
 @routes.post("/tasks/sync", responses=told(results.Synced))
 def sync_tasks(caller: Client, body: SyncBody) -> Response:
     """Record outcomes for the memories of tasks closed since; a dry run only tells."""
+    store = caller.whole()
     found = tasks.sync(
-        caller.whole(),
+        store,
         tasks.read_all(Path.cwd()),
-        namespace=_place(body.namespace),
+        namespace=_place(store, body.namespace),
         dry_run=body.dry_run,
         allow_failed=body.allow_failed,
     )
@@ -120,8 +122,8 @@ def _host(host: Host, where: Place) -> dict[str, Any]:
     return {"name": host.name, "title": host.title, "installed": installed, "detail": detail}
 
 
-def _place(namespace: str | None) -> str:
-    return namespace or project_namespace(Path.cwd())
+def _place(store: MemoryStore, namespace: str | None) -> str:
+    return namespace or project_namespace(Path.cwd(), store.location)
 
 
 def _one(source: tasks.Source, id: str, listing: tasks.Listing | None = None) -> tasks.Task:

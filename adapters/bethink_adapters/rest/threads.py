@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from bethink import MessageLog
 
+from ..surface.location import own_namespace
 from . import results
 from .caller import Caller, Client
 from .memories import Key, seeded_id
@@ -74,7 +75,7 @@ def clear_thread(caller: Client, thread: _Name, namespace: _Namespace = None) ->
 def _place(caller: Caller, namespace: str | None) -> str:
     if namespace is None and caller.token.namespaces:
         return f"{caller.token.namespaces[0]}/{DEFAULT}"
-    return caller.place(namespace or DEFAULT)
+    return caller.place(namespace or own_namespace(DEFAULT, caller.store.location))
 
 
 def _log(caller: Caller, thread: str, namespace: str | None) -> MessageLog:

@@ -115,12 +115,35 @@ def find_namespace(
     return given or env.get(NAMESPACE_VARIABLE) or None
 
 
-def project_namespace(folder: Path) -> str:
-    """Return the namespace of the project that holds *folder*: of the nearest git root."""
+def home_namespace(location: str | os.PathLike[str]) -> str:
+    """Return the namespace where none is named: the tenant of a database's URL, or "default"."""
+    return tenant_at(location) or "default"
+
+
+def own_namespace(name: str, location: str | os.PathLike[str]) -> str:
+    """Return the namespace *name* of the store at *location*: below the tenant, if any."""
+    tenant = tenant_at(location)
+    return f"{tenant}/{name}" if tenant else name
+
+
+def tenant_at(location: str | os.PathLike[str]) -> str | None:
+    """Return the tenant in the URL of a database."""
+    if "://" not in os.fspath(location):  # nothing is loaded for a look at a path
+        return None
+    from bethink.adapting import tenant_of
+
+    return tenant_of(location)
+
+
+def project_namespace(folder: Path, location: str | os.PathLike[str]) -> str:
+    """Return the namespace of the project that holds *folder*: of the nearest git root.
+
+    The namespace lies below the tenant of the store at *location*, if any.
+    """
     from bethink import segment
 
     root = next((each for each in (folder, *folder.parents) if (each / ".git").exists()), folder)
-    return f"projects/{segment(root.name)}"
+    return own_namespace(f"projects/{segment(root.name)}", location)
 
 
 def unknown_variables(environment: Mapping[str, str] | None = None) -> list[str]:

@@ -6,11 +6,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
-from bethink import MemoryRecord, MemoryStore
-from bethink.adapting import Verdict
+from bethink import EVERYWHERE, MemoryRecord, MemoryStore
+from bethink.adapting import Scope, Verdict
 
+_NAMED: Final = 5
+"""The most namespaces that ``elsewhere`` names."""
 Judgement: TypeAlias = Verdict | Literal["useful", "useless"]
 
 
@@ -23,6 +25,14 @@ def judge(
     if judgement == "useless":
         return store.mark_useless(ids)
     return [store.record_outcome(each, judgement, session) for each in ids]
+
+
+def elsewhere(store: MemoryStore, scope: Scope, seen: Scope = EVERYWHERE) -> str:
+    """Return which namespaces of *seen* hold memories, some with counts, if *scope* holds none."""
+    if store.namespaces(scope):
+        return ""
+    others = list(store.namespaces(seen).items())
+    return ", ".join(f"{name} ({count})" for name, count in others[:_NAMED])
 
 
 @contextmanager

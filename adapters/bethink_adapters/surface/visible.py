@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from bethink import EVERYWHERE, MemoryRecord, MemoryStore, NotFoundError, Subtree
 from bethink.adapting import Scope, covers
 
+from .location import home_namespace
+
 
 class Visible:
     """The *store* as a client sees the records; *names*, if any, hide all outside of them.
@@ -39,9 +41,9 @@ class Visible:
         return tuple(inner)
 
     def place(self, namespace: str | None) -> str:
-        """Return the namespace to write to; None: "default", or the first visible name."""
+        """Return the namespace to write to; None: the first visible name, or the store's home."""
         if namespace is None:
-            return self.names[0] if self.names else "default"
+            return self.names[0] if self.names else home_namespace(self.store.location)
         if not self.sees(namespace):
             raise NotFoundError("namespace", namespace)
         return namespace

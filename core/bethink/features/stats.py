@@ -10,7 +10,7 @@ from typing import get_args
 
 from ..memory.memories import Memories
 from ..model.namespaces import EVERYWHERE, Scope, check_scope
-from ..model.port import entry_at
+from ..model.port import LogQuery
 from ..model.records import Listed, State
 from ..model.values import Value
 from ..storage import Totals
@@ -64,7 +64,7 @@ class StatsVerbs(Memories):
         self._engine.check_open()
         scope, backend, now = check_scope(namespace), self._engine.backend, self._engine.clock()
         head, totals = backend.head(), backend.totals(scope, now)
-        last = entry_at(backend, head)
+        last = next(iter(backend.log(LogQuery(1))), None)
         states = dict.fromkeys((*get_args(State), *get_args(Listed)), 0)
         for (state, *_), count in totals.counts.items():
             states[state] += count

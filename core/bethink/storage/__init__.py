@@ -39,6 +39,7 @@ from .replay import changed_fields as changed_fields
 from .replay import record_of as record_of
 from .replay import records_at as records_at
 from .replay import replayed as replayed
+from .urls import split
 from .urls import without_password as without_password
 
 if TYPE_CHECKING:
@@ -99,6 +100,12 @@ def file_of(location: str | os.PathLike[str]) -> str | None:
     """Return the path of the file at *location*, None for the URL of a database."""
     path = str(os.fspath(location)).removeprefix("sqlite:///")
     return None if "://" in path else path
+
+
+def tenant_of(location: str | os.PathLike[str]) -> str | None:
+    """Return the namespace that is all that the store at *location* shows, None for no limit."""
+    url = os.fspath(location)
+    return split(url)[1].get("tenant") if _is_postgres(url) else None
 
 
 def database_exists(url: str) -> bool:

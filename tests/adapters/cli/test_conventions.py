@@ -163,6 +163,14 @@ def test_a_short_id_names_a_memory_unless_several_end_so(run: Run, file: Path) -
     assert run("get", OLD[-8:], "--json").data["state"] == "superseded"
 
 
+def test_a_memory_that_is_gone_is_told_apart_from_none(run: Run, file: Path) -> None:
+    run("forget", STANDUP)
+    done = run("get", STANDUP[-8:])
+    assert (done.code, "is forgotten, erased or expired; `bethink log " in done.err) == (1, True)
+    assert "forget" in run("log", STANDUP[-8:]).out
+    assert run("get", "--key", "standup").err.endswith("the key 'standup' in 'default'\n")
+
+
 def test_forgetting_by_filter_shows_and_asks_first(
     run: Run, file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

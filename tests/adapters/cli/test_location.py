@@ -210,6 +210,35 @@ def test_a_role_for_tenants_sees_one_tenant(run: Run) -> None:
 
 
 @needs_server
+def test_a_tenant_is_the_namespace_where_none_is_named(
+    run: Run, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import psycopg
+
+    from ...core.storage.postgres.server import fresh_location
+
+    owned = fresh_location()
+    with psycopg.connect(owned.partition("?")[0], autocommit=True) as connection:
+        connection.execute("CREATE ROLE lodgers LOGIN")
+    run("migrate", owned, "--tenant-writer", "lodgers")
+    url = f"{owned.replace('//postgres@', '//lodgers@')}&tenant=users%2F1"
+    monkeypatch.setenv("BETHINK_DB", url)
+    stored = run("store", "Ann drinks tea", "--key", "drink", "--json").data
+    assert stored["namespace"] == "users/1"
+    assert "tea" in run("recall", "drink").out
+    assert run("get", "--key", "drink").code == run("audit", "drink").code == 0
+    assert "the key 'none' in 'users/1'" in run("get", "--key", "none").err
+    assert run("tasks", "link", "bd-1", stored["id"]).code == 0
+    assert run("import", "notes", "--from", "markdown", "--json").data["imported"] == 1
+    server = MemoryServer(Options(url, everything=True))
+    call = {"name": "memory_store", "arguments": {"content": "Ann rides a bike"}}
+    done = server._call(call)
+    assert done["structuredContent"]["memory"]["namespace"] == "users/1"
+    server.close()
+    assert sorted(run("namespaces", "--json").data) == ["users/1", "users/1/projects/work"]
+
+
+@needs_server
 def test_a_role_without_rights_works_after_a_migration(run: Run) -> None:
     import psycopg
 

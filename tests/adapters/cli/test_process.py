@@ -54,7 +54,7 @@ def test_the_modules_run(file: Path) -> None:
             check=False,
         )
         assert (done.returncode, done.stdout) == (1, "")
-        assert done.stderr == "bethink: no memory 'none'\n"
+        assert done.stderr == "bethink: no memory has the key 'none' in 'default'\n"
 
 
 def test_the_console_script_is_the_command_line() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from bethink import MemoryStore
+from bethink.adapting import migrate_database
 from bethink_adapters.rest.caller import Caller
 from bethink_adapters.rest.events import Streams, _stream
 from bethink_adapters.rest.settings import Settings
@@ -54,6 +55,25 @@ def test_a_stream_of_events_waits_for_a_stopped_database() -> None:
 
     with server(fsync="off") as running, MemoryStore(running.url) as store:
         asyncio.run(follow(store, running))
+
+
+def test_a_tenant_is_the_namespace_where_none_is_named() -> None:
+    location = import_module("tests.core.storage.postgres.server").fresh_location()
+    with import_module("psycopg").connect(
+        location.partition("?")[0], autocommit=True
+    ) as connection:
+        connection.execute("CREATE ROLE guests LOGIN")
+    migrate_database(location, tenant_writers=["guests"])
+    url = f"{location.replace('//postgres@', '//guests@')}&tenant=users/1"
+    with MemoryStore(url) as store:
+        http = client_of(store)
+        stored = http.post("/v1/memories", json={"content": "Ann drinks tea", "key": "drink"})
+        assert stored.json()["namespace"] == "users/1"
+        assert http.get("/v1/facts/drink").status_code == 200
+        says = {"messages": [{"value": "hello"}]}
+        assert http.post("/v1/threads/t", json=says).status_code == 201
+        assert http.get("/v1/threads").json() == {"items": ["t"]}
+        assert sorted(store.namespaces()) == ["users/1", "users/1/messages/t"]
 
 
 def test_a_commit_that_breaks_off_is_told_as_503() -> None:

@@ -140,7 +140,8 @@ class PostgresBackend(SQLBackend):
             if isinstance(refused, psycopg.errors.UniqueViolation):
                 raise ValidationError(self._explain(refused)) from refused
             if self._tenant and isinstance(refused, psycopg.errors.InsufficientPrivilege):
-                reason = f"a namespace of the write lies outside of the tenant {self._tenant!r}"
+                outside = "a namespace of the write lies outside of the tenant"
+                reason = f"{outside} {self._tenant!r}; name the tenant, or a namespace below"
                 raise ValidationError(reason) from refused
             raise
 

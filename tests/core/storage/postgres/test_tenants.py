@@ -439,6 +439,17 @@ def test_tenants_share_the_connections_of_a_pooler(location: str) -> None:
         store.close()
 
 
+def test_the_last_change_is_the_tenants_own(location: str) -> None:
+    with closing(opened(at("one_tenant", location, "users/1"))) as store:
+        assert store.stats().last_change is None
+        store.store("Ann drinks tea", namespace="users/1")
+        changed = store.stats().last_change
+        assert changed == store.log(limit=1)[0].at
+        with closing(opened(at("one_tenant", location, "users/2"))) as other:
+            other.store("Bob drinks mate", namespace="users/2")
+        assert store.stats().last_change == changed
+
+
 def test_an_id_of_another_tenant_is_refused_without_the_id(location: str) -> None:
     with opened(location) as whole:
         taken = whole.store("taken", namespace="users/2").id
