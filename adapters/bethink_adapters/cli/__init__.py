@@ -13,7 +13,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from .command import Context, Failure, Reply
+from .command import Context, Failure, Reply, reason_of
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -90,8 +90,7 @@ def _sentence(error: Exception) -> tuple[str, str, int] | None:
     if isinstance(error, UnicodeDecodeError):
         return kind, f"the text is no UTF-8 at byte {error.start}", 2
     if isinstance(error, OSError):
-        named = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-        return kind, named, 1
+        return kind, reason_of(error), 1
     from bethink import BethinkError, ValidationError
 
     if not isinstance(error, BethinkError):

@@ -176,3 +176,12 @@ def arguments(*groups: Argument | Sequence[Argument]) -> tuple[Argument, ...]:
     return tuple(
         each for group in groups for each in ((group,) if isinstance(group, Argument) else group)
     )
+
+
+def elsewhere(context: Context) -> list[str]:
+    """Return a line about the namespaces that hold memories, where a scope holds none."""
+    from ..surface.verbs import elsewhere
+
+    if names := elsewhere(context.store, context.scope):
+        return [f"nothing in {context.namespace!r}; memories are in {names}; -a reads all"]
+    return []

@@ -33,6 +33,13 @@ class Failure(Exception):
         self.code = code
 
 
+def reason_of(error: Exception) -> str:
+    """Return the sentence of *error*; the number of an error of the system tells nothing."""
+    if not isinstance(error, OSError) or not error.strerror:
+        return str(error)
+    return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+
+
 class Argument(NamedTuple):
     """An argument of ``ArgumentParser.add_argument``: *flags* and *options*.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..surface.location import DB_VARIABLE, find_namespace
 from . import tasks
 from .arguments import arguments
-from .command import Command, Context, Failure, Reply, argument
+from .command import Command, Context, Failure, Reply, argument, reason_of
 
 if TYPE_CHECKING:
     from ..hosts import Change, Host, Place, Program
@@ -91,10 +91,11 @@ def _change_hosts(
             lines += _done(context, host, changes, done)
         except (SettingsError, OSError) as error:
             failed = 1
-            lines.append(f"{host.title}: {error}")
+            told = reason_of(error)
+            lines.append(f"{host.title}: {told}")
             if snippet := getattr(error, "snippet", ""):
                 lines += ["add by hand:", *snippet.splitlines()]
-            data.append({"host": host.name, "error": str(error)})
+            data.append({"host": host.name, "error": told})
             continue
         if any(changes) and done == "installed" and not context.given.dry_run:
             lines.append(f"  next: {host.wants.format(title=host.title)}")

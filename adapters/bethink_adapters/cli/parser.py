@@ -112,8 +112,8 @@ class _Parser(ArgumentParser):
 
             word = message.removeprefix(unknown).partition(" (choose")[0]
             close = get_close_matches(word.strip("'"), BY_NAME, 1)
-            hint = f"; did you mean `bethink {close[0]}`?" if close else ""
-            raise Failure(f"no command {word}{hint}; `bethink --help` lists the commands", 2)
+            hint = f"perhaps `bethink {close[0]}`; " if close else ""
+            raise Failure(f"no command {word}; {hint}`bethink --help` lists the commands", 2)
         raise Failure(f"{message}; `{self.prog} --help` tells the arguments", 2)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ from .arguments import (
     SHORT_ID,
     STATES,
     arguments,
+    elsewhere,
     filter_of,
     find_ids,
     moment_of,
@@ -47,7 +49,7 @@ def recall(context: Context) -> Reply:
             for line, hit in zip(lines, hits, strict=True)
             for part in (line, output.dim(f"      {hit.explain()}"))
         ]
-    return Reply([hit.to_dict() for hit in hits], lines or _elsewhere(context))
+    return Reply([hit.to_dict() for hit in hits], lines or elsewhere(context))
 
 
 def context(context: Context) -> Reply:
@@ -61,6 +63,9 @@ def context(context: Context) -> Reply:
         as_of=moment_of(given.as_of),
         touch=given.touch and given.as_of is None,
     )
+    if not packed.results:  # a prompt gets nothing, and the user a reason
+        reasons = elsewhere(context) or ["no memory matches and fits into the budget"]
+        print(*reasons, file=sys.stderr)
     return Reply(packed.to_dict(), packed.text.splitlines())
 
 
@@ -117,7 +122,7 @@ def list_(context: Context) -> Reply:
         order=given.order,
         state=given.state,
     )
-    lines = list(output.memories(records)) or _elsewhere(context)
+    lines = list(output.memories(records)) or elsewhere(context)
     return Reply([each.to_dict() for each in records], lines, paged=True)
 
 
@@ -181,15 +186,6 @@ def _stats_lines(found: dict[str, Any]) -> Iterator[str]:
             yield from output.pairs(shown)
 
 
-def _elsewhere(context: Context) -> list[str]:
-    """Return a line about the namespaces that hold memories, where a scope holds none."""
-    from ..surface.verbs import elsewhere
-
-    if names := elsewhere(context.store, context.scope):
-        return [f"nothing in {context.namespace!r}; memories are in {names}; -a reads all"]
-    return []
-
-
 COMMANDS: Final = (
     Command(
         "recall",
@@ -227,7 +223,7 @@ COMMANDS: Final = (
             _TOUCH,
         ),
         synonyms=("pack",),
-        example="bethink context 'plan the week' --budget 400",
+        example="bethink context 'when is standup?' --budget 400",
     ),
     Command(
         "why",

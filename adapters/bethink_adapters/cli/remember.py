@@ -53,7 +53,8 @@ def store(context: Context) -> Reply:
         return Reply([each.to_dict() for each in records], [f"stored {len(records)}"])
     if given.supersedes is not None:
         [shared["supersedes"]] = find_ids(context, [given.supersedes])
-    record = context.store.store(context.text(given.text, given.file), **options, **shared)
+    text = context.text(given.text, given.file)  # a wrong use makes no file
+    record = context.store.store(text, **options, **shared)
     return Reply(record.to_dict(), [f"stored {record.id[-SHORT_ID:]}"])
 
 

@@ -29,6 +29,8 @@ def shards(context: Context) -> Reply:
 
 
 def _servers(given: list[str]) -> dict[str, str]:
+    if not given:
+        raise Failure("give each database that may hold shards: --server NAME=URL", 2)
     servers = dict[str, str]()
     for each in given:
         name, equals, url = each.partition("=")

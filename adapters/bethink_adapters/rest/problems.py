@@ -72,6 +72,9 @@ _TITLES: Final[Mapping[int, str]] = {
 }
 
 
+_NO_PATH: Final = "no operation has this path; /openapi.json lists the operations"
+
+
 class ProblemModel(BaseModel):
     """A problem of RFC 9457."""
 
@@ -178,7 +181,8 @@ def _invalid(request: Request, error: RequestValidationError) -> Response:
 
 def said(error: Mapping[str, Any]) -> str:
     """Return the sentence of one of pydantic's errors."""
-    return str(error["msg"]).removeprefix("Value error, ")
+    sentence = str(error["msg"]).removeprefix("Value error, ")
+    return f"no JSON: {error['ctx']['error']}" if error["type"] == "json_invalid" else sentence
 
 
 def _of_http(request: Request, error: HTTPException) -> Response:
@@ -186,7 +190,8 @@ def _of_http(request: Request, error: HTTPException) -> Response:
     if error.status_code == 405:
         headers["Allow"] = ", ".join(_methods(request))
     kind = _TITLES.get(error.status_code, "error").lower().replace(" ", "-")
-    return answer(request.url.path, error.status_code, kind, str(error.detail), headers)
+    detail = _NO_PATH if error.status_code == 404 else str(error.detail)
+    return answer(request.url.path, error.status_code, kind, detail, headers)
 
 
 def _unexpected(request: Request, error: Exception) -> Response:

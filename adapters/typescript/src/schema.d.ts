@@ -3031,7 +3031,7 @@ export interface operations {
                 /** @description a filter as JSON */
                 where?: string;
                 state?: "live" | "superseded" | "archived" | "forgotten" | "expired";
-                order?: ("oldest" | "newest") | ("occurred_at" | "created_at" | "updated_at" | "last_accessed_at" | "access_count" | "importance" | "outcome");
+                order?: "oldest" | "newest" | "occurred_at" | "created_at" | "updated_at" | "last_accessed_at" | "access_count" | "importance" | "outcome";
                 as_of?: string;
             };
             header?: never;
@@ -6443,7 +6443,7 @@ export interface operations {
                 /** @description a filter as JSON */
                 where?: string;
                 state?: "live" | "superseded" | "archived" | "forgotten" | "expired";
-                order?: ("oldest" | "newest") | ("occurred_at" | "created_at" | "updated_at" | "last_accessed_at" | "access_count" | "importance" | "outcome");
+                order?: "oldest" | "newest" | "occurred_at" | "created_at" | "updated_at" | "last_accessed_at" | "access_count" | "importance" | "outcome";
                 as_of?: string;
             };
             header?: never;

@@ -29,7 +29,6 @@ from ..model.records import (
     MemoryRecord,
     Order,
     RecallResult,
-    SortField,
 )
 from ..storage import Anchor, open_backend
 from . import reading, writing
@@ -81,7 +80,7 @@ class View:
         The *state* "superseded", "archived", "forgotten" or "expired" returns the records in that
         state instead.
         """
-        by = fields.one_of("order", order, ("oldest", "newest", *get_args(SortField)))
+        by = fields.one_of("order", order, get_args(Order))
         page = Page(
             fields.limit("limit", limit),
             fields.integer("offset", offset, 0),

@@ -28,7 +28,7 @@ SortField: TypeAlias = Literal[
     "importance",
     "outcome",
 ]
-Order: TypeAlias = Literal["oldest", "newest"] | SortField
+Order: TypeAlias = Literal["oldest", "newest", SortField]
 LIVE: Final[tuple[State, ...]] = ("live",)
 LOWEST_LIVE: Final = -0.5
 """A record with a lower outcome is archived; a restored record has at least this outcome."""

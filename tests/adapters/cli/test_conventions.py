@@ -118,6 +118,23 @@ def test_arguments_that_contradict_or_are_empty_change_nothing(
     assert file.read_bytes() == before
 
 
+@pytest.mark.parametrize("words", [["store"], ["store", "--file", "none.txt"]])
+def test_a_store_without_a_text_makes_no_file(run: Run, folder: Path, words: list[str]) -> None:
+    assert run("--db", "new.db", *words).code != 0
+    assert list(folder.iterdir()) == []
+
+
+def test_a_block_without_memories_has_a_reason(run: Run, file: Path) -> None:
+    small = run("context", "ferry", "--budget", "1")
+    assert (small.code, small.out) == (0, "")
+    assert small.err == "no memory matches and fits into the budget\n"
+    assert "memories are in default (3)" in run("context", "ferry", "-n", "users/bob").err
+
+
+def test_shards_without_servers_want_servers(run: Run, folder: Path) -> None:
+    assert run("shards").err.endswith(": --server NAME=URL\n")
+
+
 def test_an_empty_filter_filters(run: Run, file: Path) -> None:
     assert "would forget 0" in run("forget", "-n", "default", "--category", "", "--dry-run").out
     assert run("store", "x", "--supersedes", "").code == 2

@@ -31,6 +31,14 @@ def test_hosts_are_named_or_all_or_asked_for(run: Run, home: Path) -> None:
     assert "nothing to change" in run("install", "cursor").out
 
 
+def test_a_folder_that_cannot_be_made_is_told_without_a_number(run: Run, home: Path) -> None:
+    (home / ".cursor").rmdir()
+    (home / ".cursor").write_text("a file")
+    done = run("install", "cursor", "--json")
+    assert done.code == 1
+    assert "Errno" not in done.out
+
+
 def test_what_the_host_still_wants_is_told(run: Run, home: Path) -> None:
     done = run("install", "codex", "cursor")
     assert "run /hooks once and trust the hooks" in done.out

@@ -208,6 +208,22 @@ def test_a_body_that_is_not_called_json_is_refused_in_words(
         assert reply.status_code == 201
 
 
+@pytest.mark.parametrize(
+    ("path", "content", "told"),
+    [
+        ("/v1/memories?order=foo", None, "query.order: Input should be 'oldest', 'newest', 'occ"),
+        ("/v1/memories?where={", None, "query.where: no JSON: EOF while parsing"),
+        ("/v1/memories", b'{"content": "x",}', "body.16: no JSON: Expecting property name"),
+        ("/v1/nope", None, "no operation has this path; /openapi.json lists the operations"),
+    ],
+)
+def test_what_is_wrong_is_told(client: Client, path: str, content: bytes | None, told: str) -> None:
+    method = "GET" if content is None else "POST"
+    headers = {"Content-Type": "application/json"}
+    reply = client().request(method, path, content=content, headers=headers)
+    assert reply.json()["detail"].startswith(told)
+
+
 def test_parameter_given_twice_is_refused(client: Client) -> None:
     reply = client().get("/v1/count?as_of=%231&as_of=%232")
     assert (reply.status_code, reply.json()["detail"]) == (422, "query.as_of: given more than once")

@@ -6,6 +6,7 @@ import copy
 import os
 import pickle
 import shutil
+import signal
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
@@ -28,7 +29,7 @@ from bethink import (
 from bethink.storage import FileAnchor, open_backend
 
 from ..inside import connections_of, engine_of
-from .processes import as_nobody, forks
+from .processes import Child, as_nobody, forks
 
 KEY = b"sixteen bytes or more"
 
@@ -252,6 +253,33 @@ def test_a_store_without_write_permission_is_read(
     as_nobody(read)
     assert sorted(shelf.iterdir()) == before
     assert len(before) == (3 if log else 1)
+
+
+@forks
+def test_a_file_that_may_not_be_read_is_told(shelf: Path) -> None:
+    opened(shelf / "memory.db").close()
+    (shelf / "memory.db").chmod(0o200)
+
+    def read() -> None:
+        with pytest.raises(StorageError, match="cannot be read: there is no permission"):
+            opened(shelf / "memory.db")
+
+    as_nobody(read)
+
+
+@forks
+def test_a_full_disk_is_told(tmp_path: Path) -> None:
+    opened(tmp_path / "memory.db").close()
+
+    def open_without_room(_: object) -> None:
+        import resource
+
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, 1_000))
+        with pytest.raises(StorageError, match="cannot be opened: the disk is full"):
+            opened(tmp_path / "memory.db")
+
+    Child(open_without_room).result()
 
 
 @pytest.mark.parametrize("clone", [copy.copy, copy.deepcopy, pickle.dumps])

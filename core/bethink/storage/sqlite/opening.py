@@ -101,11 +101,11 @@ def connect(path: str, synchronous: str, patience: float) -> Connection:
 def is_writable(path: str) -> bool:
     """Return whether the file at *path* and the folder can be written."""
     real_path = os.path.realpath(path)
-    effective = os.access in os.supports_effective_ids
-    return all(
-        os.access(each, os.W_OK, effective_ids=effective)
-        for each in (real_path, os.path.dirname(real_path))
-    )
+    return _may(os.W_OK, real_path) and _may(os.W_OK, os.path.dirname(real_path))
+
+
+def _may(way: int, path: str) -> bool:
+    return os.access(path, way, effective_ids=os.access in os.supports_effective_ids)
 
 
 def connect_to_read(path: str, patience: float) -> Connection:
@@ -172,8 +172,13 @@ def _translate(path: str, error: BaseException) -> StorageError | None:
     if isinstance(error, OverflowError) and "SQLite" in reason:
         return CorruptStoreError(path, f"damaged number in the store; {DAMAGE_REMEDY}")
     if isinstance(error, sqlite3.OperationalError) and "decode to UTF-8" not in reason:
-        busy = "locked" in reason or "busy" in reason
-        return StoreBusyError(path) if busy else StorageError(path, reason)
+        if "locked" in reason or "busy" in reason:
+            return StoreBusyError(path)
+        if "unable to open" in reason and not _may(os.R_OK, path):
+            reason = "cannot be read: there is no permission for the file or its folder"
+        elif getattr(error, "sqlite_errorname", "") == "SQLITE_IOERR_SHMSIZE":
+            reason = "cannot be opened: the disk is full"
+        return StorageError(path, reason)
     if isinstance(error, sqlite3.DatabaseError):
         if "not a database" in reason:
             return NotABethinkFileError(path)
