@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
 
-from ..surface.pages import LOCAL, allowed
+from ..surface.pages import LOCAL, allowed, binding
 from .protocol import (
     HANDSHAKE,
     HEADER_MISMATCH,
@@ -93,7 +93,8 @@ class HttpServer(ThreadingHTTPServer):
         self.answers = server
         self.hosts = LOCAL | {f"[{host}]" if ":" in host else host.lower()}
         self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        super().__init__((host, port), _Handler)
+        with binding(host, port):
+            super().__init__((host, port), _Handler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Tell nothing of a client that left."""

@@ -9,6 +9,7 @@ from types import FrameType
 import uvicorn
 
 from ..surface.location import Location
+from ..surface.pages import binding
 from .app import create_app
 from .settings import Settings
 
@@ -35,7 +36,8 @@ def listen(host: str, port: int) -> socket.socket:
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listening.bind((host, port))
+        with binding(host, port):
+            listening.bind((host, port))
     except OSError:
         listening.close()
         raise

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Final
 from urllib.parse import urlsplit
 
 LOCAL: Final = frozenset(("localhost", "127.0.0.1", "[::1]"))
 """The names of this computer."""
+
+
+@contextmanager
+def binding(host: str, port: int) -> Iterator[None]:
+    """Name the address in the error about an address that cannot be taken."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror or str(error), f"{host} port {port}") from None
 
 
 def allowed(headers: Mapping[str, str], hosts: Collection[str]) -> bool:

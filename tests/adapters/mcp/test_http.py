@@ -55,6 +55,11 @@ def status(port: int, *given: Any, **named: Any) -> int:
     return send(port, *given, **named)[0].status
 
 
+def test_a_taken_port_is_named(port: int, host: Host) -> None:
+    with pytest.raises(OSError, match=f"'127.0.0.1 port {port}'"):
+        http.HttpServer(host.server.protocol, "127.0.0.1", port)
+
+
 def test_both_eras_are_answered_as_json(port: int) -> None:
     response, reply = send(port, request("initialize", {"protocolVersion": HANDSHAKE[0]}))
     assert (response.status, response.getheader("Content-Type")) == (200, "application/json")

@@ -33,5 +33,6 @@ def test_answers_wait_for_no_acknowledgement(host: str) -> None:
 
 
 def test_a_taken_port_is_refused() -> None:
-    with listen("127.0.0.1", 0) as listening, pytest.raises(OSError, match="in use"):
+    with listen("127.0.0.1", 0) as listening, pytest.raises(OSError, match="in use") as e:
         listen("127.0.0.1", listening.getsockname()[1])
+    assert e.value.filename.startswith("127.0.0.1 port ")
