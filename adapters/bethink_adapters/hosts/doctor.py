@@ -12,7 +12,7 @@ from typing import Final
 from bethink import __version__
 
 from ..surface.location import Location
-from .install import Place, SettingsError, install
+from .install import Place, SettingsError, install, is_installed
 from .settings import Program
 from .table import Host
 
@@ -83,13 +83,15 @@ def _check_server(program: Program) -> Check:
 
 def _check_host(host: Host, program: Program, where: Place) -> Check:
     try:
-        changes = list(install(host, program, where))
+        missing = [str(each.path) for each in install(host, program, where) if each]
+        has_server = not any(install(host, program, where, hooks=False))
+        here = is_installed(host, where)
     except SettingsError as error:
         return Check(host.title, False, str(error))
-    missing = [str(each.path) for each in changes if each]
+    wants, line = host.wants.format(title=host.title), f"bethink install {host.name}"
     if not missing:
-        return Check(host.title, True, f"installed; {host.wants.format(title=host.title)}")
-    line = f"bethink install {host.name}"
-    return Check(
-        host.title, True, f"not installed, or out of date, in {', '.join(missing)}: {line}"
-    )
+        return Check(host.title, True, f"installed; {wants}")
+    if has_server:
+        return Check(host.title, True, f"server installed, hooks missing or out of date: {line}")
+    state = "out of date" if here else "not installed"
+    return Check(host.title, True, f"{state} in {', '.join(missing)}: {line}")

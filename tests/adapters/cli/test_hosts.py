@@ -134,6 +134,11 @@ def test_the_doctor_starts_the_server_and_looks_at_the_hosts(run: Run, home: Pat
     assert "Cursor: not installed" in looked.out
     run("install", "cursor")
     assert "Cursor: installed; restart Cursor" in run("doctor").out
+    assert "Cursor: out of date in " in run("doctor", "--db", "elsewhere.db").out
+    run("uninstall", "cursor")
+    assert "Codex: not installed in " in run("doctor").out
+    run("install", "cursor", "--no-hooks")
+    assert "Cursor: server installed, hooks missing" in run("doctor").out
     (home / ".cursor" / "mcp.json").write_text("{broken")
     done = run("doctor", "--json")
     assert done.code == 1
