@@ -59,8 +59,10 @@ class App(FastAPI):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request; ``Route`` decodes the ids and keys, where %2F is no separator."""
         if scope["type"] == "http":
-            sent = scope.get("raw_path") or quote(scope["path"]).encode()
-            scope = {**scope, "path": sent.decode("latin-1")}
+            path = (scope.get("raw_path") or quote(scope["path"]).encode()).decode("latin-1")
+            if not path.startswith("/"):  # a whole URL, or an asterisk
+                path = "/" + path.partition("://")[2].partition("/")[2]
+            scope = {**scope, "path": path}
         await super().__call__(scope, receive, send)
 
     def openapi(self) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fastapi.testclient import TestClient
 
 from bethink import MemoryStore
 from bethink_adapters.rest.tokens import (
@@ -21,7 +22,7 @@ from bethink_adapters.rest.tokens import (
     write_tokens,
 )
 
-from .serving import ANN, READER, Client
+from .serving import ANN, HOST, READER, Client
 
 
 @pytest.mark.parametrize(
@@ -257,6 +258,20 @@ def test_errors_of_the_store_have_statuses(client: Client, store: MemoryStore) -
     assert int(closed.headers["retry-after"]) > 0
     assert http.get("/health/ready").status_code == 503
     assert limited.status_code in (404, 429)
+
+
+@pytest.mark.parametrize(
+    ("target", "status"),
+    [("http://127.0.0.1:8420/v1/namespaces", 200), ("http://127.0.0.1:8420", 404), ("*", 404)],
+)
+def test_a_target_that_is_no_path_is_answered(client: Client, target: str, status: int) -> None:
+    http = client()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await http.app({**scope, "path": target, "raw_path": target.encode()}, receive, send)
+
+    with TestClient(app, base_url=HOST, headers=http.headers) as asking:
+        assert asking.request("GET" if status == 200 else "POST", "/").status_code == status
 
 
 def test_refused_method_names_all_methods_of_the_path(client: Client) -> None:
