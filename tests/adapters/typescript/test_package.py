@@ -71,8 +71,8 @@ def package() -> Path:
 
 @pytest.fixture(scope="session")
 def built(package: Path) -> Path:
-    """The package, built."""
-    npm(package, "run", "build")
+    """The package, built as by `npm install` of the folder."""
+    npm(package, "run", "prepare")
     return package
 
 
