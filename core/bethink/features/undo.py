@@ -14,7 +14,7 @@ from ..model import fields
 from ..model.arrays import Vector
 from ..model.port import EMBEDDED, LogQuery, entry_at
 from ..model.records import LogEntry, MemoryRecord, State, different, embedded_text
-from ..storage import SILENT_FIELDS, FullBackend, RecordAt, changed_fields, records_at
+from ..storage import PART, SILENT_FIELDS, FullBackend, RecordAt, changed_fields, records_at
 from .files import refuse_gaps
 from .links import LINK_ACTIONS, undo_link
 
@@ -56,10 +56,10 @@ class UndoVerbs(Memories):
         """Undo the mutation of journal *entry*, by a new entry; return the record.
 
         *entry* is a journal entry or an entry's number. Undoing the storing of a fact makes the
-        superseded record of the fact live again. Undoing any entry of an undo takes the whole undo
-        back. An entry whose fields a later entry changed raises ``ValidationError``, as do touches,
-        snapshots and erasures, and an undo that would hide a fact; an unknown entry raises
-        ``NotFoundError``.
+        superseded record of the fact live again. Undoing any entry of a change of ``Files``, or of
+        an undo, takes the whole change, or the whole undo, back. An entry whose fields a later
+        entry changed raises ``ValidationError``, as do touches, snapshots and erasures, and an undo
+        that would hide a fact; an unknown entry raises ``NotFoundError``.
         """
         number = entry.seq if isinstance(entry, LogEntry) else entry
         seq, engine = fields.integer("entry", number, 1), self._engine
@@ -67,7 +67,7 @@ class UndoVerbs(Memories):
         found = entry_at(engine.backend, seq)
         if found is not None and found.action in LINK_ACTIONS:
             return undo_link(engine, found)
-        given, steps = _plan_reversals(engine.backend, seq)
+        given, steps, parts = _plan_reversals(engine.backend, seq)
         ids = [step.after.id for step in steps]
         # Embedding takes long, so the transaction begins afterwards. If a text has changed
         # meanwhile, the vector is wrong, and all begins again.
@@ -75,6 +75,7 @@ class UndoVerbs(Memories):
             known = engine.backend.find(ids)
             vectors = [_vectors(engine, known[step.after.id].record, step) for step in steps]
             with engine.writing(guarded=False) as transaction:
+                transaction.parts = 0 if parts else None
                 rows = transaction.writer.find(ids)
                 unchanged = all(_same_text(rows[id].record, known[id].record) for id in ids)
                 if unchanged:
@@ -101,22 +102,32 @@ def _vectors(engine: Engine, known: MemoryRecord, step: _Reversal) -> dict[str, 
     return vectors
 
 
-def _plan_reversals(backend: FullBackend, seq: int) -> tuple[_Reversal, list[_Reversal]]:
+def _plan_reversals(backend: FullBackend, seq: int) -> tuple[_Reversal, list[_Reversal], bool]:
     """Return the reversal of entry *seq*, and the reversals of all entries to undo with *seq*.
 
     The newest entry comes first, so that a key is free before a former holder takes the key back.
-    Other records changed again since are left out.
+    Other records changed again since are left out, unless the entries are parts of one change of a
+    text: then the last value is True, and no part may have changed since.
     """
     entry = entry_at(backend, seq)
     cut = backend.journal_reader.cut()
-    if cut is not None and seq <= cut.seq:
-        raise CompactedError(seq - 1, cut.seq, cut.at)
+    first = seq if entry is None else seq - entry.changes.get(PART, 0)
+    if cut is not None and first <= cut.seq:
+        raise CompactedError(first - 1, cut.seq, cut.at)
     if entry is None:
         raise NotFoundError("journal entry", str(seq))
     if entry.id is None:
         raise ValidationError(f"entry {seq} ({entry.action}) cannot be undone")
     if (step := _reversal(backend, entry)) is None:
         raise ValidationError(f"what entry {seq} told has been erased")
+    if parts := _find_parts(backend, entry):
+        steps = [_reversal(backend, part) for part in reversed(parts)]
+        whole = [each for each in steps if each is not None]
+        if len(whole) < len(steps):
+            raise ValidationError(f"a part of what entry {seq} told has been erased")
+        for each in whole:
+            _check_last(backend, each)
+        return step, whole, True
     find = _find_undone_together if entry.action == "undo" else _find_superseded
     found = find(backend, entry)
     now = backend.find([each.after.id for each in found])
@@ -124,7 +135,24 @@ def _plan_reversals(backend: FullBackend, seq: int) -> tuple[_Reversal, list[_Re
     if not (step.back or others or _former_vectors(backend, step)):
         raise ValidationError(f"entry {seq} ({entry.action}) changed nothing to be undone")
     _check_last(backend, step)
-    return step, sorted([step, *others], key=lambda each: -each.seq)
+    return step, sorted([step, *others], key=lambda each: -each.seq), False
+
+
+def _find_parts(backend: FullBackend, entry: LogEntry) -> list[LogEntry]:
+    """Return the entries that tell one change together with *entry*, oldest first.
+
+    Return an empty list for an entry that tells the whole change. Erased entries are included.
+    """
+    first, parts = entry.seq - entry.changes.get(PART, 0), list[LogEntry]()
+    while (part := entry_at(backend, first + len(parts))) and part.at == entry.at:
+        if part.changes and part.changes.get(PART, 0) != len(parts):
+            break
+        parts.append(part)
+    while parts and not parts[-1].changes:
+        parts.pop()
+    if first < entry.seq >= first + len(parts):
+        raise ValidationError(f"a part of what entry {entry.seq} told is missing")
+    return parts if len(parts) > 1 else []
 
 
 def _reversal(backend: FullBackend, entry: LogEntry) -> _Reversal | None:

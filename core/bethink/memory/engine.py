@@ -34,7 +34,7 @@ from ..model.ids import IdFactory
 from ..model.port import DIMENSION_SETTING, EMBEDDED, Changes, Row, Stored
 from ..model.progress import STEP, Tell
 from ..model.records import RECORD_FIELDS, MemoryRecord, State, embedded_text
-from ..storage import FullBackend, FullWriter
+from ..storage import PART, FullBackend, FullWriter
 
 _logger = logging.getLogger(__name__)
 
@@ -66,6 +66,8 @@ class Transaction:
     """Raised for vectors that were made before the store's embedder changed."""
     keys: set[tuple[str, str]] = field(default_factory=set)
     """Namespaces and keys whose text, value or record changed; for the guards."""
+    parts: int | None = None
+    """From 0 on, the number of entries written so far that one ``undo`` takes back together."""
 
     def add(
         self, record: MemoryRecord, vectors: Mapping[str, Vector], changes: Mapping[str, Any]
@@ -78,7 +80,7 @@ class Transaction:
         self._note_key(record)
         if record.state == "live":
             self._note(row)
-        self.writer.journal("store", self.now, record, None, row.row, changes)
+        self._journal("store", record, None, row.row, changes)
 
     def add_all(
         self, records: Sequence[MemoryRecord], vectors: Iterable[Mapping[str, Vector]]
@@ -128,10 +130,15 @@ class Transaction:
         self._drop(row, before.namespace)
         if after.state == "live":
             self._note(left)
-        self.writer.journal(action, self.now, after, row, left.row, changes)
+        self._journal(action, after, row, left.row, changes)
 
     def retire(self, found: Sequence[Stored], state: State, action: str) -> None:
         """Give records, with their rows, a *state* that is not live."""
+        if self.parts is not None:
+            for row, record in found:
+                gone = replace(record, state=state, updated_at=self.now)
+                self.change(row, record, gone, {}, action, {"state": state})
+            return
         for row, record in found:
             self.check_source(record)
             self._note_key(record)
@@ -160,6 +167,19 @@ class Transaction:
         live, namespaces = tuple(self.live.values()), frozenset(self.namespaces)
         rows, erased = frozenset(self.rows), frozenset(self.erased)
         return Changes(self.base, self.writer.head(), rows, live, namespaces, erased)
+
+    def _journal(
+        self,
+        action: str,
+        record: MemoryRecord,
+        was: int | None,
+        row: int,
+        changes: Mapping[str, Any],
+    ) -> None:
+        if self.parts is not None:
+            changes = {**changes, PART: self.parts} if self.parts else changes
+            self.parts += 1
+        self.writer.journal(action, self.now, record, was, row, changes)
 
     def _note(self, row: Row) -> None:
         self.rows.add(row.row)

@@ -30,6 +30,7 @@ from .anchors import FileAnchor as FileAnchor
 from .folders import make_folder as make_folder
 from .folders import replace_file as replace_file
 from .journal import BASE as BASE
+from .journal import PART as PART
 from .journal import is_well_formed as is_well_formed
 from .past import PastBackend as PastBackend
 from .replay import ACCESS_FIELDS as ACCESS_FIELDS

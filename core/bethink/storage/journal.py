@@ -25,6 +25,12 @@ START: Final = bytes(32)
 BASE: Final = "base"
 """The action of an entry that holds a record as of the cut of a compacted journal."""
 
+PART: Final = "part"
+"""The change with the place of an entry, from 1 on, among entries that are undone together.
+
+The entry of place 0, right before, has no such change.
+"""
+
 SALT_BYTES: Final = 16
 
 _TYPES: Final[Mapping[str, Any]] = {
@@ -32,7 +38,7 @@ _TYPES: Final[Mapping[str, Any]] = {
     **dict.fromkeys(("merged", "rows"), list),
     **dict.fromkeys(("accesses", FULL_RECORD), dict),
     **dict.fromkeys(("kind", "target", "session", "name"), str),
-    "undoes": int,
+    **dict.fromkeys(("undoes", PART), int),
 }
 _MEMBERS: Final = {"tags": str, "merged": str, "rows": int}
 

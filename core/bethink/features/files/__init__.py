@@ -76,7 +76,8 @@ class Files:
     length, raises ``ValidationError``; only ``erase`` is allowed. A file without an erased chunk
     raises ``HoleError`` on reading, and can be deleted.
 
-    A changed or deleted file can be read ``as_of`` an earlier moment, and written again.
+    A changed or deleted file can be read ``as_of`` an earlier moment, and written again. ``undo``
+    of any journal entry of a change takes the whole change back, in every chunk and every file.
     ``store.audit(path, namespace=files.namespace)`` returns the versions of a file, for a chunked
     file of the first chunk (``chunks`` explains the keys of later chunks).
     """

@@ -6,7 +6,8 @@ or the expiry of a chunk, is neither read nor changed until the remaining chunks
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Final
 
@@ -127,7 +128,7 @@ class ChunkedTexts:
         _check_length(path)
         drafts = [self._build_draft(path, each) for each in split_into_chunks(text) or [""]]
         vectors = self._engine.embed(drafts)
-        with self._engine.writing(guarded=False) as transaction:
+        with self._writing() as transaction:
             last = find_last_chunk(transaction, self._namespace, path)
             start = end = expires_at = None
             if last is None:
@@ -171,7 +172,7 @@ class ChunkedTexts:
                 if key not in before or chunk_text(before[key]) != text
             ]
             vectors = engine.embed(drafts)
-            with engine.writing(guarded=False) as transaction:
+            with self._writing() as transaction:
                 present = records_by_key(transaction, self._namespace, path)
                 if list(map(_identity, before.values())) != [
                     _identity(record) for _, record in present.values()
@@ -193,14 +194,14 @@ class ChunkedTexts:
 
     def forget(self, path: str) -> int:
         """Forget the text at *path* and all texts below; return the number of texts."""
-        with self._engine.writing(guarded=False) as transaction:
+        with self._writing() as transaction:
             found = _find_tree(transaction, self._namespace, path)
             retire(transaction, found)
         return _count_texts(found)
 
     def rename(self, path: str, target: str) -> int:
         """Move the text at *path*, and all texts below, to *target*; return the number of texts."""
-        with self._engine.writing(guarded=False) as transaction:
+        with self._writing() as transaction:
             found = _find_tree(transaction, self._namespace, path)
             if found:
                 _check_free(transaction, self._namespace, target)
@@ -209,6 +210,13 @@ class ChunkedTexts:
                 _check_length(f"{target}{path_of(record).removeprefix(path)}")
                 revise(transaction, row, record, {"key": f"{prefix}{target}{rest}"}, {})
         return _count_texts(found)
+
+    @contextmanager
+    def _writing(self) -> Iterator[Transaction]:
+        """Open a transaction whose entries are undone together."""
+        with self._engine.writing(guarded=False) as transaction:
+            transaction.parts = 0
+            yield transaction
 
     def _build_draft(self, key: str, text: str) -> MemoryRecord:
         given = {**_text_fields(text), "namespace": self._namespace, "key": key}
