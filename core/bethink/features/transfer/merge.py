@@ -21,7 +21,7 @@ from ...memory.engine import Engine, Transaction
 from ...memory.writing import supersede
 from ...model import fields
 from ...model.namespaces import EVERYWHERE, Scope, covers
-from ...model.port import EMBEDDED, Row
+from ...model.port import EMBEDDED, LogQuery, Row
 from ...model.progress import Tell, counted
 from ...model.records import (
     LOWEST_LIVE,
@@ -34,6 +34,7 @@ from ...model.records import (
 from ...model.values import Value
 from ...storage import FullBackend, Link, file_of, open_backend
 from ..duplicates import DuplicateSearch, Match, combine, has_more_words
+from ..files import ROOT, path_of
 from ..links import set_link
 from ..statements import MIN_DUPLICATE_COSINE, parse_record
 from ..undo import comes_after, leads_to
@@ -223,12 +224,17 @@ class _Merge:
         return Merged(**self._counts, renamed=renamed)
 
     def _id_here(self, record: MemoryRecord) -> str:
-        """Return the id of *record* here: the foreign id, unless a different text has the id."""
+        """Return the id of *record* here: the foreign id, unless a different text has the id.
+
+        A text that the record here had before is no different text.
+        """
         id = self._originals.get(record.id, record.id)
         while found := self._writer.find([id]).get(id):
             if found.record.state == "erased" or _text_fields(found.record) == _text_fields(record):
                 break
             self._originals[_derived_id(id, found.record)] = id
+            if _is_former_text(self._backend, id, record):
+                break
             id = _derived_id(id, record)
         return id
 
@@ -337,6 +343,21 @@ class _Merge:
         found = self._writer.find([source, target])
         if source != target and not any(found[end].record.state == "erased" for end in found):
             set_link(self._transaction, found[source].record, link.kind, target, holds=True)
+
+
+def _is_former_text(backend: FullBackend, id: str, record: MemoryRecord) -> bool:
+    """Return whether the record with *id* once had the text of *record*.
+
+    Chunks are left out: a chunk's former text belongs to a former text of the whole.
+    """
+    if path_of(record).startswith(ROOT):
+        return False
+    told, text = dict[str, Any](), _text_fields(record)
+    for entry in reversed(backend.log(LogQuery(id=id))):
+        told |= entry.changes
+        if (told.get("content", ""), told.get("value"), told.get("author")) == text:
+            return True
+    return False
 
 
 def _text_fields(record: MemoryRecord) -> tuple[object, ...]:

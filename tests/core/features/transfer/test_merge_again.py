@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -58,8 +60,56 @@ def test_a_copy_that_comes_home_is_known(
     for _ in range(2):
         ours.merge_from(theirs)
         theirs.merge_from(ours)
-    for store in (ours, theirs):
-        assert sorted(record.content for record in store.all()) == ["I said boats", "I said trains"]
+    assert [record.content for record in theirs.all()] == ["I said trains"]
+    assert [record.content for record in ours.all()] == ["I said boats", "I said trains"]
+
+
+FORMER: dict[str, dict[str, Any]] = {
+    "text": {"content": "I live in Berlin near the river"},
+    "turn": {"content": "I live in Berlin", "thread": "chat", "author": "Ann"},
+    "fact": {"content": "Berlin", "key": "home"},
+    "value": {"value": ["Berlin", 1], "key": "home"},
+}
+CHANGED: dict[str, dict[str, Any]] = {
+    **{kind: {"content": "Ann moved to Lisbon"} for kind in FORMER},
+    "value": {"value": ["Lisbon", 2]},
+}
+
+
+@pytest.mark.parametrize("then", ["", "forget", "archive", "update"])
+@pytest.mark.parametrize("kind", FORMER)
+def test_an_older_copy_of_a_store_brings_no_replaced_text_back(
+    ours: MemoryStore, theirs: MemoryStore, clock: Clock, kind: str, then: str
+) -> None:
+    ours.store_many([FORMER[kind], "another"])
+    record, copy = ours.all()[0], io.BytesIO()
+    ours.export(copy)
+    theirs.merge_from(ours)
+    clock.now += 1
+    ours.update(record.id, **CHANGED[kind])
+    clock.now += 1
+    if then:
+        getattr(ours, then)(record.id)
+    before, seq = ours.all(), ours.stats().journal_length
+    copy.seek(0)
+    for merged in (ours.merge_from(theirs), ours.import_(copy)):
+        assert (merged.added, merged.same, merged.renamed) == (0, 2, {})
+    assert (ours.all(), ours.stats().journal_length) == (before, seq)
+
+
+def test_the_later_tags_of_an_older_text_arrive(
+    ours: MemoryStore, theirs: MemoryStore, clock: Clock
+) -> None:
+    record = ours.store("I live in Berlin near the river")
+    theirs.merge_from(ours)
+    clock.now += 1
+    ours.update(record.id, content="I live in Lisbon by the sea")
+    clock.now += 1
+    theirs.update(record.id, tags=["home"])
+    ours.merge_from(theirs)
+    (left,) = ours.all()
+    assert (left.content, left.tags) == ("I live in Lisbon by the sea", ("home",))
+    assert ours.recall("Berlin near the river", mode="keyword") == []
 
 
 @pytest.mark.parametrize("verb", ["forget", "erase"])
