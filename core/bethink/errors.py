@@ -220,18 +220,28 @@ class EmbedderError(BethinkError, RuntimeError):
 
 
 class SimilarMemoryError(BethinkError, ValueError):
-    """Refuse a memory that nearly repeats *record*; *similarity* is in [0, 1]."""
+    """Refuse a memory that nearly repeats *record*; *similarity* is in [0, 1].
 
-    def __init__(self, record: MemoryRecord, similarity: float) -> None:
+    *items* are the places of two items of one write that nearly say the same: *record*, of the
+    first item, was not stored, and ``id`` is None.
+    """
+
+    def __init__(
+        self, record: MemoryRecord, similarity: float, items: tuple[int, int] | None = None
+    ) -> None:
+        say = f"record {record.id!r} says"
+        if items is not None:
+            say = f"nothing is stored: items {items[0]} and {items[1]} say"
         super().__init__(
-            f"record {record.id!r} says nearly the same: {record.content[:80]!r} "
-            f"(similarity {similarity:.3f})",
+            f"{say} nearly the same: {record.content[:80]!r} (similarity {similarity:.3f})",
             record,
             similarity,
+            items,
         )
-        self.id = record.id
+        self.id = record.id if items is None else None
         self.record = record
         self.similarity = similarity
+        self.items = items
 
 
 class RateLimitError(BethinkError, RuntimeError):

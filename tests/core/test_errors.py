@@ -30,6 +30,7 @@ EXAMPLES = [
     (errors.IntegrityKeyError("x.db", "another key"), ValueError, "x.db: another key"),
     (errors.EmbedderError("openai/x", "no route"), RuntimeError, "'openai/x' failed: no route"),
     (errors.SimilarMemoryError(EXISTING, 0.9312), ValueError, "'a1' says nearly the same"),
+    (errors.SimilarMemoryError(EXISTING, 1, (0, 2)), ValueError, "items 0 and 2 say nearly"),
     (errors.RateLimitError("failures", 3, 3600), RuntimeError, "more than 3 failures in 3600 s"),
     (errors.RateLimitError("failures", 3, 3600, 12.4), RuntimeError, "try again in 13 s"),
     (errors.RateLimitError("failures", 3, 3600, 0.3), RuntimeError, "try again in 1 s"),

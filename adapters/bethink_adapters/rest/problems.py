@@ -161,7 +161,8 @@ def _of_the_store(request: Request, error: BethinkError) -> Response:
         headers["Retry-After"] = str(math.ceil(error.retry_after or _RETRY_SECONDS))
     elif status == 503:
         headers["Retry-After"] = str(_RETRY_SECONDS)
-    more = {"id": error.id} if isinstance(error, SimilarMemoryError | NotFoundError) else {}
+    about = error.id if isinstance(error, SimilarMemoryError | NotFoundError) else None
+    more = {} if about is None else {"id": about}
     # A path of this computer is no client's business.
     detail = error.reason if isinstance(error, StorageError) else str(error)
     return answer(request.url.path, status, kind, detail, headers, **more)

@@ -248,6 +248,10 @@ def test_errors_of_the_store_have_statuses(client: Client, store: MemoryStore) -
     same = {"content": "Use tabs in Go, always", "on_similar": "raise"}
     refused = http.post("/v1/memories", json=same)
     assert (refused.status_code, refused.json()["id"]) == (409, id)
+    twice = {"items": [{"content": "Use spaces"}] * 2, "on_similar": "raise"}
+    refused = http.post("/v1/memories/batch", json=twice)
+    assert (refused.status_code, "id" in refused.json()) == (409, False)
+    assert "items 0 and 1" in refused.json()["detail"]
     assert http.post("/v1/memories", json={"content": "a", "id": id}).status_code == 409
     for _ in range(3):
         http.post(f"/v1/memories/{id}/outcomes", json={"outcome": "failed", "session": "s"})

@@ -158,8 +158,19 @@ def test_the_memories_of_one_batch_are_compared_with_each_other(store: MemorySto
     assert one == two
     assert one.access_count == 1
     assert store.all() == [one, other]
-    with pytest.raises(SimilarMemoryError):
-        store.store_many(["Quite another thing"] * 2, on_similar="raise")
+
+
+def test_a_refusal_names_the_stored_memory_or_the_two_items_of_the_batch(
+    store: MemoryStore,
+) -> None:
+    items = ["Something new", TEXT, "Something else", f"{TEXT}."]
+    with pytest.raises(SimilarMemoryError, match=r"stored: items 1 and 3 say nearly the") as caught:
+        store.store_many(items, on_similar="raise")
+    assert (caught.value.id, caught.value.items, len(store)) == (None, (1, 3), 0)
+    stored = store.store(TEXT)
+    with pytest.raises(SimilarMemoryError, match=f"record '{stored.id}' says") as caught:
+        store.store_many(items, on_similar="raise")
+    assert (caught.value.id, caught.value.items, len(store)) == (stored.id, None, 1)
 
 
 def test_words_that_the_embedder_does_not_know_are_similar_when_equal(store: MemoryStore) -> None:

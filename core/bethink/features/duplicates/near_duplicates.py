@@ -150,6 +150,7 @@ class WriteFinder(DuplicateSearch):
         vectors: Sequence[Vector],
     ) -> None:
         self._on_similar = on_similar
+        self._places = {record.id: place for place, record in enumerate(records)}
         super().__init__(engine, records, vectors, least)
 
     def merge(
@@ -163,7 +164,10 @@ class WriteFinder(DuplicateSearch):
             self.add(parsed)
             return None
         if self._on_similar == "raise":
-            raise SimilarMemoryError(*found[1:])
+            _, other, similarity = found
+            place = self._places.get(other.id)
+            both = None if place is None else (place, self._places[record.id])
+            raise SimilarMemoryError(other, similarity, both)
         return self.absorb(transaction, found, parsed, vector)
 
 
