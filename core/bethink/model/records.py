@@ -177,7 +177,7 @@ RECORD_FIELDS: Final[Mapping[str, RecordField]] = {
     "tags": RecordField(checks.tags, list),
     "importance": RecordField(checks.unit, _NUMBER, "number", merged="highest"),
     "confidence": RecordField(checks.unit, _NUMBER, "number", merged="highest"),
-    "source": RecordField(_text, str | None, "text", merged="filled"),
+    "source": RecordField(_text, str | None, "text", identity=True),
     "metadata": RecordField(checks.metadata, dict),
     "expires_at": RecordField(_time, _NUMBER | None, "time", keyed=True),
     "superseded_by": RecordField(_label, str | None, "text", given=False, local=True),

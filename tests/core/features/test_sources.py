@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -128,6 +129,37 @@ def test_what_a_handle_repeats_stays_apart(store: MemoryStore, on_similar: Any) 
     assert repeated.id != record.id
     assert store.get(record.id) == record
     assert web.store(TEXT, on_similar="merge").id == repeated.id
+
+
+@pytest.mark.parametrize("sources", [("web", "user"), ("web", None), (None, "user")])
+def test_no_merge_takes_a_text_from_those_who_trust_its_source(
+    store: MemoryStore, sources: tuple[str | None, str | None]
+) -> None:
+    one, other = sources
+    store.store(TEXT, source=one, tags=["one"])
+    store.store(TEXT, source=other, on_similar="merge")
+    store.store(TEXT, source=one, on_similar="merge")
+    assert store.consolidate() == []
+    with MemoryStore() as second:
+        second.store(TEXT, source=other, tags=["other"])
+        store.merge_from(second)
+    for source in sources:
+        (hit,) = store.recall("When does the bakery open?", trusted=[source])
+        assert hit.memory.tags == (("one",) if source == one else ("other",))
+
+
+@pytest.mark.parametrize("own", [None, "user"])
+@pytest.mark.parametrize("imported_first", [True, False])
+def test_an_import_merges_with_an_own_memory_under_the_own_source(
+    store: MemoryStore, own: str | None, imported_first: bool
+) -> None:
+    name = uuid.uuid5(uuid.NAMESPACE_URL, "notes/1").hex
+    items: list[dict[str, Any]] = [{"id": name, "source": "notes:1"}, {"source": own}]
+    for item in items if imported_first else items[::-1]:
+        store.store(TEXT, **item)
+    merged = store.consolidate()
+    assert [hit.content for hit in store.recall("bakery", trusted=[own])] == [TEXT]
+    assert len(merged) == (own is None)
 
 
 def test_trusted_leaves_other_sources_out(store: MemoryStore) -> None:

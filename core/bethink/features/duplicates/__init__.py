@@ -51,9 +51,10 @@ class DuplicateVerbs(Memories):
         The fullest memory of a group stays, of equals the oldest, with all tags and metadata (the
         later value counts), the highest importance and confidence, and the sum of accesses and
         outcomes. The memory supersedes the rest of the group; ``undo`` of the entry "merge" reverts
-        the merge. A difference in a number, date, denial, key, value, author, day or capital letter
-        inside a sentence keeps memories apart. Turns of a conversation (records with a ``thread``)
-        stay apart, too. *similarity* is that of ``store``.
+        the merge. A difference in a number, date, denial, key, value, author, source, day or
+        capital letter inside a sentence keeps memories apart; names of imports are no sources here.
+        Turns of a conversation (records with a ``thread``) stay apart, too. *similarity* is that of
+        ``store``.
         *progress*, see ``reembed``, tells of the search; an error there leaves nothing merged.
         """
         from .merging import consolidate

@@ -22,7 +22,7 @@ from ...model.progress import Tell
 from ...model.records import LOWEST_LIVE, RECORD_FIELDS, MemoryRecord, different
 from ...model.values import Value
 from ..statements import ParsedRecord, parse_record
-from .similarity import DuplicateIndex, similarity_function
+from .similarity import DuplicateIndex, is_imported, similarity_function
 
 _DIGITS = 9
 _FILLED: Final = tuple(name for name, each in RECORD_FIELDS.items() if each.merged == "filled")
@@ -41,7 +41,8 @@ def combine(kept: MemoryRecord, other: MemoryRecord, *, counted: bool = False) -
 
     Of metadata with equal names, the later record's value counts. Accesses and outcomes are summed,
     but a sum never archives. If one record has *counted* the other's accesses already, the higher
-    number of accesses counts, and the later outcome. The later expiry counts.
+    number of accesses counts, and the later outcome. The later expiry counts. The name of an import
+    gives way to the source of a record of this store.
     """
     earlier, later = sorted((kept, other), key=lambda each: (each.occurred_at, each.created_at))
     dated = kept.occurred_at != kept.created_at and other.occurred_at != other.created_at
@@ -56,6 +57,7 @@ def combine(kept: MemoryRecord, other: MemoryRecord, *, counted: bool = False) -
         content=other.content if has_more_words(other, kept) else kept.content,
         **{name: getattr(other if getattr(kept, name) is None else kept, name) for name in _FILLED},
         **{name: max(getattr(kept, name), getattr(other, name)) for name in _HIGHEST},
+        source=(other if is_imported(kept) and not is_imported(other) else kept).source,
         tags=tuple(dict.fromkeys((*kept.tags, *other.tags))),
         metadata={**earlier.metadata, **later.metadata},
         occurred_at=later.occurred_at if dated else kept.occurred_at,

@@ -188,7 +188,8 @@ def find_near_duplicates(
     engine, scope, passes = store._engine, check_scope(namespace), matcher(parse(where))
     least, now = fields.number("similarity", similarity, 0.0, 1.0), engine.clock()
     if isinstance(new, str):
-        new, _, _ = build_record(new, {}, now, lambda: "\0")  # an id that no record has
+        own = {"source": engine.source}
+        new, _, _ = build_record(new, own, now, lambda: "\0")  # an id that no record has
     engine.flush_for(parse(where))
     search, found = DuplicateSearch(engine, (), (), least), dict[str, MemoryRecord]()
     [vector] = engine.embed([new])

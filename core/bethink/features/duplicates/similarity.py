@@ -21,6 +21,7 @@ from ...memory.engine import Engine
 from ...model.arrays import Floats, Positions, Vector
 from ...model.patterns import lazy_pattern
 from ...model.port import EMBEDDED
+from ...model.records import MemoryRecord
 from ...text import is_instruction, stem, word_set
 from ..statements import (
     BASE_FORMS,
@@ -51,15 +52,16 @@ _STRESS: Final = word_set(
     "those too"
 )
 """Modifiers that a text may add without saying anything else."""
+_IMPORTED: Final = lazy_pattern("[0-9a-f]{12}5[0-9a-f]{3}[89ab][0-9a-f]{15}")  # a UUID of a name
 _ANY = ""  # is among the words of every text, so that one without words is found, too
 
 
 def are_interchangeable(a: ParsedRecord, b: ParsedRecord, similarity: float) -> bool:
     """Return whether one record may stand for both; *similarity* is the cosine of the vectors.
 
-    Beyond ``are_duplicates``, both records need one namespace, author, key, value and day, and no
-    conversation: a turn repeated in a conversation was said twice. The manner must be equal: the
-    actor, the amount, the certainty, and whether the text is a question.
+    Beyond ``are_duplicates``, both records need one namespace, source, author, key, value and day,
+    and no conversation: a turn repeated in a conversation was said twice. The manner must be equal:
+    the actor, the amount, the certainty, and whether the text is a question.
     """
     if _bucket(a) != _bucket(b):
         return False
@@ -234,7 +236,7 @@ def _bucket(parsed: ParsedRecord) -> Hashable:
     if record.thread is not None or not record.content:
         return record.id, object()
     details = features.figures, features.denials, _modifiers(record.content, features.signs)
-    return record.namespace, fact_identity(record), *details
+    return record.namespace, _source(record), fact_identity(record), *details
 
 
 def _fact(parsed: ParsedRecord) -> Hashable:
@@ -242,7 +244,20 @@ def _fact(parsed: ParsedRecord) -> Hashable:
     record = parsed.record
     if record.thread is not None or not record.content:
         return record.id, object()
-    return record.namespace, *fact_identity(record)
+    return record.namespace, _source(record), *fact_identity(record)
+
+
+def _source(record: MemoryRecord) -> str | None:
+    """Return the source: no merge may take a text from a caller who trusts one source alone.
+
+    The source of an imported record is the record's own name, and counts as none.
+    """
+    return None if is_imported(record) else record.source
+
+
+def is_imported(record: MemoryRecord) -> bool:
+    """Return whether the id of *record* is made from a name, as the ids of imports are."""
+    return _IMPORTED.fullmatch(record.id) is not None
 
 
 def _order(content: str, found: tuple[ParsedRecord, float]) -> tuple[bool, float, float, str]:

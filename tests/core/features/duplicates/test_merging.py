@@ -33,9 +33,8 @@ def test_the_later_of_two_metadata_counts() -> None:
 
 
 def test_what_a_record_lacks_it_takes() -> None:
-    other = record(category="place", source="mail")
+    other = record(category="place")
     assert combine(record(), other).category == "place"
-    assert combine(record(), other).source == "mail"
     assert combine(record(category="fact"), other).category == "fact"
 
 
