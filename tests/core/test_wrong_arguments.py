@@ -189,8 +189,8 @@ SAID: list[tuple[Callable[[Any], object], str]] = [
     (lambda store: store.store("x", tags=[5]), "tag must be a str, not int"),
     (
         lambda store: store.store("x", occurred_at="yesterday"),
-        "occurred_at must be Unix seconds, an aware datetime or an ISO text; 'yesterday' is no "
-        "text such as '2026-11-24T10:00Z'",
+        "occurred_at must be Unix seconds, an aware datetime, a date or an ISO text; 'yesterday' "
+        "is no text such as '2026-11-24T10:00Z'",
     ),
     (
         lambda store: store.store("x", expires_at=1_763_000_000_000),
@@ -219,7 +219,7 @@ SAID: list[tuple[Callable[[Any], object], str]] = [
     (
         lambda store: store.as_of([1]),
         "a moment must be a snapshot's name, the number of a journal entry or a time "
-        "(a float, an aware datetime or an ISO text), not list",
+        "(a float, an aware datetime, a date or an ISO text), not list",
     ),
     (
         lambda store: store.store("x") and store.as_of(1.0),

@@ -38,10 +38,10 @@ class PastVerbs(Memories):
 
         *when* is a snapshot or a snapshot's name, a journal entry or an entry's number (the moment
         right after the entry), or a time, for the last entry in the journal's order made by then. A
-        time is a float, an aware datetime or an ISO text: "2026-11-24T10:00Z", or "2026-11-24" for
-        the start of the day in UTC. Accesses count from the moment of their writing; a snapshot
-        writes pending accesses. An unknown name raises ``NotFoundError``. A float such as 5.0 that
-        was meant as entry 5 raises ``ValidationError``.
+        time is a float, an aware datetime, a date or an ISO text: "2026-11-24T10:00Z", or
+        "2026-11-24" for the start of the day in UTC. Accesses count from the moment of their
+        writing; a snapshot writes pending accesses. An unknown name raises ``NotFoundError``. A
+        float such as 5.0 that was meant as entry 5 raises ``ValidationError``.
         """
         moment = self._moments.find(when)
         return Past(self._moments.engine(moment), moment)

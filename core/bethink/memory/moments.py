@@ -8,7 +8,7 @@ to the moment, even an entry with a later date.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date
 from typing import Final, TypeAlias
 
 from ..errors import CompactedError, NotFoundError, ValidationError
@@ -19,8 +19,8 @@ from ..model.records import LogEntry, Snapshot
 from ..storage import PastBackend
 from .engine import Engine
 
-When: TypeAlias = str | int | float | datetime | Snapshot | LogEntry
-"""A snapshot or its name, an entry or its number, or a time: float, aware datetime or ISO text."""
+When: TypeAlias = str | int | float | date | Snapshot | LogEntry
+"""A snapshot or its name, an entry or its number, or a time: float, aware datetime, date, text."""
 
 MAX_MOMENTS: Final = 2
 """Number of moments whose index is kept after a recall."""
@@ -56,6 +56,7 @@ class Moments:
         backend = self._engine.backend
         if isinstance(when, Snapshot | LogEntry):
             when = when.name if isinstance(when, Snapshot) else when.seq
+        when = fields.unboxed(when)
         if isinstance(when, str):
             name = fields.label("a snapshot's name", when)
             for snapshot in backend.journal_reader.snapshots():
@@ -77,10 +78,10 @@ class Moments:
                 return Moment(when, cut.at)
             last = backend.log(LogQuery(1, until=when))  # entries of other tenants are hidden
             return Moment(when, last[0].at if last else 0.0)
-        elif not isinstance(when, float | datetime):
+        elif not isinstance(when, float | date):
             raise ValidationError(
                 "a moment must be a snapshot's name, the number of a journal entry or a time (a "
-                f"float, an aware datetime or an ISO text), not {type(when).__name__}"
+                f"float, an aware datetime, a date or an ISO text), not {type(when).__name__}"
             )
         elif isinstance(when, float) and self._is_entry_number(when):
             raise ValidationError(

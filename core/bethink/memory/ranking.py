@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, Protocol, TypeGuard
+from typing import Any, Final, Protocol, TypeGuard
 
 import numpy as np
 
@@ -82,7 +82,10 @@ class Ranking(Protocol):
     """
 
     def rank(self, evidence: Signals) -> Scored:
-        """Return signals and contributions for every candidate."""
+        """Return signals and contributions for every candidate, in arrays as long as *evidence*'s.
+
+        Scores alone, one number for each candidate, count as one contribution, "score".
+        """
 
 
 class HasUpperBound(Protocol):
@@ -96,6 +99,33 @@ def has_upper_bound(ranking: Ranking | HasUpperBound) -> TypeGuard[HasUpperBound
     """Return whether *ranking* has an upper bound on scores."""
     # A look at the instance, and isinstance all the more, would take as long as a small scan.
     return hasattr(type(ranking), "ceiling")
+
+
+def scored_by(ranking: Ranking, signals: Signals) -> Scored:
+    """Return the result of *ranking*, checked; numbers alone are one contribution, "score"."""
+    result: Any = ranking.rank(signals)
+    if isinstance(result, Scored):
+        found = result
+    else:
+        try:
+            scores = result if isinstance(result, np.ndarray) else [*result]
+            found = Scored({}, {"score": np.asarray(scores, dtype=np.float64)})
+        except (TypeError, ValueError):
+            raise _wrong_result(ranking, signals, type(result).__name__) from None
+    if not found.contributions:
+        raise _wrong_result(ranking, signals, "no contribution")
+    for columns in (found.signals, found.contributions):
+        for name, column in columns.items():
+            if type(column) is not np.ndarray or column.shape != signals.keyword.shape:
+                raise _wrong_result(ranking, signals, f"{name!r} of shape {np.shape(column)}")
+    return found
+
+
+def _wrong_result(ranking: Ranking, signals: Signals, given: str) -> ValidationError:
+    return ValidationError(
+        f"{type(ranking).__name__}.rank must return Scored(signals, contributions), or the scores "
+        f"alone, as numpy arrays of {len(signals.keyword)} numbers, not {given}"
+    )
 
 
 def checked_ranking(ranking: Ranking) -> Ranking:

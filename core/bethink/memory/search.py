@@ -20,7 +20,7 @@ from ..model.arrays import Floats, Positions, Truths
 from ..model.filters import Compare
 from ..model.records import Explanation
 from ..text import Query
-from .ranking import HasUpperBound, Ranking, Scored, Signals, has_upper_bound
+from .ranking import HasUpperBound, Ranking, Scored, Signals, has_upper_bound, scored_by
 
 Mode = Literal["hybrid", "keyword", "semantic"]
 
@@ -341,7 +341,7 @@ class Search:
             within=lambda scope: self._index.within(scope, positions),
             now=now,
         )
-        scored = self._ranking.rank(signals)
+        scored = scored_by(self._ranking, signals)
         score = scored.score.round(DIGITS)
         passing = signals.similarity > self._question.min_similarity
         passing &= score >= self._question.min_score

@@ -7,7 +7,7 @@ import math
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any, Final, NoReturn, TypeAlias, TypeVar
 
 import numpy as np
@@ -15,8 +15,8 @@ import numpy as np
 from ..errors import CorruptStoreError, ValidationError
 from .arrays import Vector
 
-Time: TypeAlias = float | datetime | str
-"""Unix seconds, an aware datetime, or an ISO 8601 text; see ``timestamp``."""
+Time: TypeAlias = float | date | str
+"""Unix seconds, an aware datetime, a date, or an ISO 8601 text; see ``timestamp``."""
 
 Choice = TypeVar("Choice", bound=str)
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -25,7 +25,7 @@ MAX_CONTENT: Final = 524_288  # characters
 MAX_LABEL: Final = 1024  # characters
 MAX_DEPTH: Final = 128  # levels of nested JSON
 MAX_TIME: Final = 1e12  # Unix seconds, before and after 1970
-_TIME: Final = "Unix seconds, an aware datetime or an ISO text"
+_TIME: Final = "Unix seconds, an aware datetime, a date or an ISO text"
 _MAX_COUNT: Final = 2**61  # fits SQLite's 64 bits, also after an addition
 _MAX_JSON_INT: Final = 10**4000  # Python reads no more than 4,300 digits
 _MAX_DIMENSION: Final = 131_072  # of a vector: products of eight-bit codes add up within 32 bits
@@ -40,8 +40,16 @@ def check_held(content: str, value: object) -> None:
         raise ValidationError("content must not be empty (unless a value is given)")
 
 
+def unboxed(value: Any) -> Any:
+    """Return a number or boolean of numpy as Python's, and any other *value* as given."""
+    if isinstance(value, np.floating):
+        return float(value)
+    return value.item() if isinstance(value, np.integer | np.bool_) else value
+
+
 def number(name: str, value: object, low: float, high: float, what: str = "a number") -> float:
     """Return *value*, the argument *what*, as a finite float within [low, high]."""
+    value = unboxed(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValidationError(f"{name} must be {what}, not {type(value).__name__}")
     if not low <= value <= high:
@@ -51,6 +59,7 @@ def number(name: str, value: object, low: float, high: float, what: str = "a num
 
 def integer(name: str, value: object, low: int) -> int:
     """Return *value* as an int of at least *low*, cut down to 2^61."""
+    value = unboxed(value)
     if isinstance(value, bool) or not isinstance(value, int):
         raise ValidationError(f"{name} must be an int, not {type(value).__name__}")
     if value < low:
@@ -64,10 +73,12 @@ def limit(name: str, value: object) -> int | None:
 
 
 def timestamp(name: str, value: object) -> float:
-    """Return *value*, Unix seconds, an aware datetime or an ISO 8601 text, as float Unix seconds.
+    """Return *value*, a time as below, as float Unix seconds.
 
-    A text without a time zone is in UTC, a date alone is the start of the day: "2026-11-24".
+    A time is Unix seconds, an aware datetime, a date or an ISO 8601 text. A text without a time
+    zone is in UTC, and a date is the start of the day in UTC, also as a text: "2026-11-24".
     """
+    value = unboxed(value)
     if isinstance(value, str):
         found = iso_seconds(value)
         if found is None:
@@ -79,6 +90,8 @@ def timestamp(name: str, value: object) -> float:
         if value.tzinfo is None:
             raise ValidationError(f"{name} is a naive datetime; give it a time zone")
         return value.timestamp()
+    if isinstance(value, date):
+        return datetime(value.year, value.month, value.day, tzinfo=UTC).timestamp()
     if isinstance(value, int | float) and MAX_TIME < abs(value) < math.inf:
         raise ValidationError(f"{name} must be in seconds, not milliseconds: {describe(value)}")
     return number(name, value, -MAX_TIME, MAX_TIME, _TIME)
@@ -158,9 +171,10 @@ def path(name: str, value: object) -> str:
 
 def boolean(name: str, value: object) -> bool:
     """Return *value* if True or False."""
-    if not isinstance(value, bool | np.bool_):
+    value = unboxed(value)
+    if not isinstance(value, bool):
         raise ValidationError(f"{name} must be True or False, not {type(value).__name__}")
-    return bool(value)
+    return value
 
 
 def function(name: str, value: Function) -> Function:
@@ -205,6 +219,8 @@ def plain(name: str, value: object, depth: int = MAX_DEPTH) -> Any:
         return {str.__str__(key): plain(name, item, depth - 1) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [plain(name, item, depth - 1) for item in value]
+    if isinstance(value, np.floating | np.integer | np.bool_):
+        return plain(name, unboxed(value), depth - 1)
     raise ValidationError(f"{name} holds a value of type {type(value).__name__}, which JSON cannot")
 
 

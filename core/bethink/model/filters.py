@@ -6,23 +6,23 @@ A filter is a mapping of fields to conditions; every condition must hold::
     {"$or": [{"author": "Ann"}, {"$not": {"tags": {"$contains": "draft"}}}]}
 
 Comparisons are typed: numbers compare with numbers, text with text, and ``True`` is not ``1``.
-Times are Unix seconds, aware datetimes or ISO 8601 texts; a time in milliseconds is an error. A
-missing field equals None and passes no other comparison, ``$ne`` and ``$nin`` included; ``$not``
-inverts any condition.
+Times are Unix seconds, aware datetimes, dates or ISO 8601 texts; a time in milliseconds is an
+error. A missing field equals None and passes no other comparison, ``$ne`` and ``$nin`` included;
+``$not`` inverts any condition.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date
 from itertools import chain
 from operator import ge, gt, le, lt
 from typing import Any, Final, TypeAlias
 
 from ..calls import unknown_name
 from ..errors import ValidationError
-from .fields import MAX_DEPTH, plain, storable, timestamp
+from .fields import MAX_DEPTH, plain, storable, timestamp, unboxed
 from .records import RECORD_FIELDS, MemoryRecord
 
 
@@ -241,7 +241,8 @@ def _compare(path: tuple[str, ...], operator: str, operand: object, depth: int) 
 
 
 def _operand(path: tuple[str, ...], operand: object) -> Any:
-    is_time = isinstance(operand, datetime | str | int | float) and not isinstance(operand, bool)
+    operand = unboxed(operand)
+    is_time = isinstance(operand, date | str | int | float) and not isinstance(operand, bool)
     if path[0] in TIME_FIELDS and is_time:
         return timestamp(path[0], operand)
     checked = plain(".".join(path), operand)

@@ -86,9 +86,9 @@ class Common(TypedDict, total=False):
     supersedes the record before. ``value`` is any JSON. ``thread`` names the conversation of a
     turn, ``author`` the speaker. ``category``, ``tags``, ``source`` and ``metadata`` are for
     filters. ``importance`` (0.5) and ``confidence`` (1.0) lie in [0, 1]. ``occurred_at`` (now) and
-    ``expires_at`` (never) are Unix seconds, aware datetimes or ISO texts ("2026-11-24" is the start
-    of the day in UTC). ``vectors`` are named vectors of the caller, of at most 131,072 numbers, to
-    compare with in ``recall(vector=...)``.
+    ``expires_at`` (never) are Unix seconds, aware datetimes, dates or ISO texts ("2026-11-24" is
+    the start of the day in UTC). ``vectors`` are named vectors of the caller, of at most 131,072
+    numbers, to compare with in ``recall(vector=...)``.
     """
 
     namespace: str

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from bethink import (
     query_intent,
 )
 from bethink.features.rankings import BOOSTS
-from bethink.memory.ranking import DAY, Signals, has_upper_bound
+from bethink.memory.ranking import DAY, Scored, Signals, has_upper_bound
 
 shares = st.floats(0, 1)
 weights = st.tuples(*[st.floats(0, 10)] * 4).filter(lambda given: sum(given) > 1e-3)
@@ -395,3 +396,47 @@ def test_what_is_documented_for_five_signals_is_what_a_store_answers() -> None:
         similarity = hit.explain().signals["similarity"]
         rest = 0.25 * 0.5 + 0.15 * 0.5 + 0.10 * 0.8
         assert hit.score == pytest.approx(1.5 * (0.35 * similarity + rest), abs=1e-9)
+
+
+class Rank:
+    """A ranking that returns what it is given."""
+
+    def __init__(self, function: Callable[[Signals], Any]) -> None:
+        self._function = function
+
+    def rank(self, evidence: Signals) -> Any:
+        return self._function(evidence)
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "keyword", "semantic"])
+@pytest.mark.parametrize("kind", [np.array, np.ndarray.tolist, tuple])
+def test_scores_alone_are_a_ranking(kind: Callable[[Any], Any], mode: Any) -> None:
+    ranking = Rank(lambda signals: kind(signals.similarity * signals.importance))
+    with MemoryStore() as store:
+        store.store_many([{"content": f"a red cat {n}", "importance": n / 9} for n in range(9)])
+        found = store.recall("red cat", k=3, ranking=ranking, mode=mode)
+        assert [hit.memory.content[-1] for hit in found] == ["8", "7", "6"]
+        explanation = found[0].explanation
+        assert explanation is not None
+        assert explanation.contributions == {"score": pytest.approx(found[0].score)}
+
+
+@pytest.mark.parametrize(
+    ("result", "given"),
+    [
+        (None, "NoneType"),
+        ("high", "str"),
+        ({"score": 1}, "dict"),
+        (0.5, "float"),
+        ([0.5], r"'score' of shape \(1,\)"),
+        (np.ones((2, 2)), r"'score' of shape \(2, 2\)"),
+        (Scored({}, {}), "no contribution"),
+        (Scored({"keyword": np.ones(3)}, {"score": np.ones(2)}), r"'keyword' of shape \(3,\)"),
+        (Scored({}, {"score": [1, 2]}), r"'score' of shape \(2,\)"),  # type: ignore[dict-item]
+    ],
+)
+def test_any_other_result_of_a_ranking_is_refused(result: Any, given: str) -> None:
+    with MemoryStore() as store:
+        store.store_many(["a red cat", "a red dog"])
+        with pytest.raises(ValidationError, match=f"Rank.rank must .* 2 numbers, not {given}"):
+            store.recall("red", ranking=Rank(lambda signals: result))

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone
 from enum import Enum, IntEnum
 from typing import Any
 
@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bethink import MemoryStore, ValidationError
+from bethink import Files, KeyedMemory, MemoryStore, ValidationError
 from bethink.model import fields
 from bethink.model.fields import MAX_CONTENT, MAX_LABEL, plain, timestamp, vector
 from bethink.model.records import CHECKS, checked_fields
@@ -46,11 +46,53 @@ def test_tuples_become_lists() -> None:
     assert plain("value", {"a": (1, (2,))}) == {"a": [1, [2]]}
 
 
-def test_a_number_of_numpy_is_a_number() -> None:
-    with MemoryStore() as store:
-        record = store.store("x", value=np.float64(0.5), importance=np.float64(0.25))
-        assert (record.value, record.importance) == (0.5, 0.25)
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64, np.longdouble])
+def test_a_number_of_numpy_is_a_number(kind: Any) -> None:
+    given = {"value": [kind(0.5)], "metadata": {"half": kind(0.5)}, "importance": kind(0.25)}
+    with MemoryStore(clock=lambda: 9e3) as store:
+        record = store.store("x", **given, occurred_at=kind(8e3))
+        assert (record.value, record.metadata) == ([0.5], {"half": 0.5})
+        for number in (record.importance, record.occurred_at, record.metadata["half"]):
+            assert type(number) is float
         assert store.get(record.id) == record
+        assert store.all(where={"importance": {"$lt": kind(0.5)}, "occurred_at": kind(8e3)})
+        assert store.as_of(kind(8.5e3)).all() == []
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.int32, np.int64, np.uint16])
+def test_an_integer_of_numpy_is_an_integer(kind: Any) -> None:
+    with MemoryStore() as store:
+        record = store.store("a cat", value={"n": kind(3)}, metadata={"yes": np.True_}, thread="t")
+        assert (record.value, record.metadata) == ({"n": 3}, {"yes": True})
+        assert store.recall("cat", k=kind(1))[0].memory.id == record.id
+        assert store.all(limit=kind(1), where={"value.n": kind(3), "metadata.yes": np.True_})
+        assert store.as_of(kind(1)).count() == 1
+        assert KeyedMemory(store).increment("n", kind(2)) == 2
+        Files(store).write("/a", "one\ntwo\n")
+        assert Files(store).view("/a", (kind(2), kind(2))) == "     2\ttwo"
+        assert store.undo(kind(1)).state == "forgotten"
+
+
+def test_what_is_no_number_of_numpy_is_refused() -> None:
+    wrong: list[Any] = [np.complex64(1), np.timedelta64(1, "s"), np.arange(2), np.True_]
+    with MemoryStore() as store:
+        for value in wrong:
+            with pytest.raises(ValidationError, match="importance must be a number"):
+                store.store("x", importance=value)
+        for value in wrong[:3]:
+            with pytest.raises(ValidationError, match="which JSON cannot"):
+                store.store("x", value=value)
+
+
+def test_a_date_is_midnight_in_utc() -> None:
+    day, midnight = date(2026, 11, 24), datetime(2026, 11, 24, tzinfo=UTC).timestamp()
+    assert timestamp("time", day) == timestamp("time", day.isoformat()) == midnight
+    with MemoryStore(clock=lambda: midnight + 1) as store:
+        record = store.store("x", occurred_at=day, expires_at=date(2026, 11, 25))
+        assert (record.occurred_at, record.expires_at) == (midnight, midnight + 86_400)
+        assert store.all(where={"occurred_at": day, "created_at": {"$gt": day}}) == [record]
+        assert store.as_of(day).all() == []
+        assert store.recall("x", now=date(2026, 11, 26)) == []
 
 
 class Kind(str, Enum):  # noqa: UP042

@@ -193,7 +193,7 @@ class Files:
         *line* beyond the end raises ``LineRangeError``.
         """
         name = _file_name(path)
-        _check_int("line", line)
+        line = _check_int("line", line)
         added = fields.text("text", text, fields.MAX_CONTENT).removesuffix("\n")
 
         def insert_lines(before: str) -> tuple[str, int, int]:
@@ -284,6 +284,7 @@ def _line_range(lines: tuple[int, int | None] | None, count: int) -> tuple[int, 
 
 
 def _check_int(name: str, value: object) -> int:
+    value = fields.unboxed(value)
     if isinstance(value, bool) or not isinstance(value, int):
         raise ValidationError(f"{name} must be an int, not {type(value).__name__}")
     return value

@@ -188,6 +188,7 @@ class AtomicMemory(Memory):
 
 
 def _number(name: str, value: Any) -> int | float:
+    value = fields.unboxed(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValidationError(f"{name} must be a number, not {type(value).__name__}")
     return value
