@@ -7,8 +7,9 @@ A filter is a mapping of fields to conditions; every condition must hold::
 
 Comparisons are typed: numbers compare with numbers, text with text, and ``True`` is not ``1``.
 Times are Unix seconds, aware datetimes, dates or ISO 8601 texts; a time in milliseconds is an
-error. A missing field equals None and passes no other comparison, ``$ne`` and ``$nin`` included;
-``$not`` inverts any condition.
+error, and so is a value that the field never has. A label stands for all tags with the label:
+``{"tags": "draft"}``. A missing field equals None and passes no other comparison, ``$ne`` and
+``$nin`` included; ``$not`` inverts any condition.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ TIME_FIELDS: Final = _fields_of("time")
 COLUMNS: Final = frozenset((*TEXT_FIELDS, *NUMBER_FIELDS, *TIME_FIELDS))
 ROOTS: Final = ("metadata", "value")
 ORDERINGS: Final = ("$gt", "$gte", "$lt", "$lte")
+_TYPED: Final = ("$eq", "$ne", "$in", "$nin", *ORDERINGS)
+_TAGS: Final = ("tags",)
 _TEXTS: Final = (str, bytes, bytearray)  # sequences, but no lists
 
 
@@ -230,14 +233,41 @@ def _compare(path: tuple[str, ...], operator: str, operand: object, depth: int) 
         if isinstance(operand, _TEXTS) or not isinstance(operand, Sequence | set | frozenset):
             kind = type(operand).__name__
             raise ValidationError(f"{operator} on {name!r} needs a list, not {kind}")
-        return Compare(path, operator, [_operand(path, item) for item in operand])
+        items = [_operand(path, item) for item in operand]
+        _check_kind(path, operator, items)
+        return _of_tags(operator, items) if path == _TAGS else Compare(path, operator, items)
     checked = _operand(path, operand)
     if operator == "$exists" and not isinstance(checked, bool):
         raise ValidationError(f"$exists on {name!r} needs True or False, not {checked!r}")
     if operator in ORDERINGS and kind_of(checked) not in ("number", "text"):
         kind = type(checked).__name__
         raise ValidationError(f"{operator} on {name!r} needs a number or a str, not {kind}")
+    _check_kind(path, operator, [checked])
+    if path == _TAGS and isinstance(checked, str) and operator in ("$eq", "$ne"):
+        return _of_tags("$in" if operator == "$eq" else "$nin", [checked])
     return Compare(path, operator, checked)
+
+
+def _check_kind(path: tuple[str, ...], operator: str, operands: Sequence[Any]) -> None:
+    """Refuse to compare a field with values of kinds alone that the field never has."""
+    if path[0] not in COLUMNS or operator not in _TYPED or not operands:
+        return
+    is_text = path[0] in TEXT_FIELDS
+    fitting = "text" if is_text else "number"
+    if not any(each is None or kind_of(each) == fitting for each in operands):
+        wanted = "a str" if is_text else "a time" if path[0] in TIME_FIELDS else "a number"
+        kind = type(operands[0]).__name__
+        raise ValidationError(f"{operator} on {path[0]!r} needs {wanted}, not {kind}")
+
+
+def _of_tags(operator: str, items: list[Any]) -> Filter:
+    """Return a filter of lists: a label among *items* is one of the tags, a list is all tags."""
+    if operator == "$contains_any":
+        return Compare(_TAGS, operator, items)
+    labels = [item for item in items if isinstance(item, str)]
+    lists = [item for item in items if not isinstance(item, str)]
+    among = Any_((Compare(_TAGS, "$contains_any", labels), Compare(_TAGS, "$in", lists)))
+    return among if operator == "$in" else Not(among)
 
 
 def _operand(path: tuple[str, ...], operand: object) -> Any:

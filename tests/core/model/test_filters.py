@@ -50,6 +50,11 @@ def passes(where: Any, record: MemoryRecord = RECORD) -> bool:
         {"tags": {"$contains": "t"}},
         {"tags": {"$contains_any": ["z", "u"]}},
         {"tags": ["t", "u"]},
+        {"tags": "t"},
+        {"tags": {"$in": ["z", "u"]}},
+        {"tags": {"$in": [["z"], ["t", "u"]]}},
+        {"tags": {"$ne": "z"}},
+        {"tags": {"$nin": ["z", ["t"]]}},
         {"thread": {"$exists": False}},
         {"thread": None},
         {"author": {"$exists": True}},
@@ -99,16 +104,19 @@ def test_a_filter_lets_pass_what_it_says(where: Any) -> None:
         {"metadata.yes": {"$in": [1]}},
         {"metadata.n": "1"},
         {"metadata.yes": 1},
-        {"importance": "0.5"},
-        {"importance": {"$gt": "0"}},
-        {"author": {"$gt": 1}},
+        {"author": {"$in": [None, 5]}},
+        {"importance": {"$in": ["0.5", 1]}},
         {"author": {"$in": []}},
-        {"tags": "t"},
+        {"tags": "z"},
+        {"tags": "T"},
+        {"tags": {"$ne": "t"}},
+        {"tags": {"$in": ["z", ["t"]]}},
+        {"tags": {"$nin": ["z", "u"]}},
+        {"tags": {"$nin": [["t", "u"]]}},
         {"tags": {"$gt": "a"}},
         {"tags": ["u", "t"]},
         {"value.k": {"$exists": True}},
         {"author": {"$exists": False}},
-        {"author": {}},
         {"$or": []},
         {"importance": {"$gt": 2**60}},
     ],
@@ -147,6 +155,17 @@ def test_a_filter_holds_back_what_it_does_not_say(where: Any) -> None:
         {"category": {"$gt": None}},
         {"importance": {"$gt": True}},
         {"importance": {"$gt": float("nan")}},
+        {"importance": "0.5"},
+        {"importance": {"$gt": "0"}},
+        {"importance": {"$in": [True, "1"]}},
+        {"importance": {"$ne": True}},
+        {"occurred_at": True},
+        {"author": 5},
+        {"author": ["Ann"]},
+        {"author": {}},
+        {"author": {"$gt": 1}},
+        {"author": {"$nin": [1, 2]}},
+        {"$not": {"key": {"$not": 1}}},
         {"metadata.n": {1, 2}},
         {"metadata.n": float("inf")},
         {"occurred_at": datetime(2020, 1, 1)},
@@ -224,25 +243,25 @@ records = st.fixed_dictionaries(
 )
 
 
-def conditions(operands: st.SearchStrategy[Any], others: Any) -> st.SearchStrategy[Any]:
-    """Draw conditions whose operands are mostly of the field's own kind."""
-    some = operands | others
-    lists = st.lists(some, max_size=3)
-    ordered = operands.filter(lambda operand: isinstance(operand, int | float | str))
+def conditions(operands: st.SearchStrategy[Any], contained: Any) -> st.SearchStrategy[Any]:
+    """Draw conditions on a field of the kind of *operands*; texts and lists have *contained*."""
+    lists, some = (st.lists(each, max_size=3) for each in (operands, contained))
+    ordered = operands.filter(lambda operand: type(operand) in (int, float, str))
     return st.one_of(
-        some,
-        lists,
-        st.dictionaries(st.sampled_from(["$eq", "$ne", "$contains"]), some, min_size=1),
+        operands,
+        st.dictionaries(st.sampled_from(["$eq", "$ne"]), operands, min_size=1),
         st.dictionaries(st.sampled_from(["$gt", "$gte", "$lt", "$lte"]), ordered, min_size=1),
-        st.dictionaries(st.sampled_from(["$in", "$nin", "$contains_any"]), lists, min_size=1),
+        st.dictionaries(st.sampled_from(["$in", "$nin"]), lists, min_size=1),
+        st.builds(lambda operand: {"$contains": operand}, contained),
+        st.builds(lambda operand: {"$contains_any": operand}, some),
         st.builds(lambda operand: {"$exists": operand}, st.booleans()),
     )
 
 
 def clauses(
-    names: st.SearchStrategy[str], operands: st.SearchStrategy[Any], others: Any = scalars
+    names: st.SearchStrategy[str], operands: st.SearchStrategy[Any], contained: Any = scalars
 ) -> Any:
-    return st.dictionaries(names, conditions(operands, others), min_size=1, max_size=2)
+    return st.dictionaries(names, conditions(operands, contained), min_size=1, max_size=2)
 
 
 paths = st.builds(
@@ -251,11 +270,11 @@ paths = st.builds(
     st.lists(keys, min_size=1, max_size=2),
 )
 wheres = st.recursive(
-    clauses(st.sampled_from(TEXT_FIELDS), words)
-    | clauses(st.sampled_from(NUMBER_FIELDS), numbers)
-    | clauses(st.sampled_from(TIME_FIELDS), times, st.booleans() | st.none())
-    | clauses(st.just("tags"), labels)
-    | clauses(paths | st.just("value"), words),
+    clauses(st.sampled_from(TEXT_FIELDS), words | st.none())
+    | clauses(st.sampled_from(NUMBER_FIELDS), numbers | st.none())
+    | clauses(st.sampled_from(TIME_FIELDS), times | st.none(), times | st.none())
+    | clauses(st.just("tags"), labels | st.lists(labels, max_size=2) | scalars)
+    | clauses(paths | st.just("value"), words | scalars | st.lists(words | scalars, max_size=3)),
     lambda inner: (
         st.builds(lambda part: {"$not": part}, inner)
         | st.builds(
