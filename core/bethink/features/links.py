@@ -85,8 +85,9 @@ class LinkVerbs(LinkReader, Memories):
 
         *kind* is a label of your own, at most 64 characters. The records may be in different
         namespaces, and do not change. Forgetting either end hides the link until the end is
-        restored; erasing either end ends the link for good. An id that is unknown or no longer
-        live raises ``NotFoundError``.
+        restored; erasing either end ends the link for good. A memory that supersedes or absorbs an
+        end does not take the link over, but ``update`` keeps the memory and the links. An id that
+        is unknown or no longer live raises ``NotFoundError``.
         """
         ends, label = check_ends(source, target), check_kind(kind)
         with self._engine.writing() as transaction:

@@ -122,6 +122,35 @@ def test_a_link_shows_while_both_ends_are_live(
     assert seen(store, "bug") == []
 
 
+REPLACED: dict[str, Callable[[MemoryStore], object]] = {
+    "key": lambda store: store.store("Ann likes coffee", key="drink"),
+    "supersedes": lambda store: store.store("Ann likes coffee", supersedes="old"),
+    "merge": lambda store: store.consolidate(),
+}
+
+
+@pytest.mark.parametrize("how", REPLACED)
+def test_links_of_a_replaced_memory_are_hidden_until_undo(store: MemoryStore, how: str) -> None:
+    key = "drink" if how == "key" else None
+    store.store("Ann likes the tea", id="older")
+    store.store("Ann likes tea", id="old", key=key)
+    store.store("the shop", id="shop")
+    store.relate("shop", "old", "sells")
+    before = store.log(limit=1)[0]
+    REPLACED[how](store)
+    assert seen(store, "shop") == seen(store, "old") == []
+    assert seen(store.as_of(before), "shop") == [("out", "sells", "old")]
+    store.undo(store.log(limit=1)[0])
+    assert seen(store, "old") == [("in", "sells", "shop")]
+
+
+def test_an_update_keeps_the_links(store: MemoryStore) -> None:
+    store.store_many([{"content": "tea", "id": "a", "key": "drink"}, {"content": "x", "id": "b"}])
+    store.relate("b", "a", "sells")
+    store.update("a", content="coffee")
+    assert seen(store, "b") == [("out", "sells", "a")]
+
+
 def test_what_has_expired_is_not_related(clock: Clock) -> None:
     with MemoryStore(clock=clock) as store:
         store.store("x", id="a", expires_at=clock.now + 10)
