@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -34,7 +35,7 @@ from ...model.records import (
 from ...model.values import Value
 from ...storage import FullBackend, Link, file_of, open_backend
 from ..duplicates import DuplicateSearch, Match, combine, has_more_words
-from ..files import ROOT, path_of
+from ..files import path_of
 from ..links import set_link
 from ..statements import MIN_DUPLICATE_COSINE, parse_record
 from ..undo import comes_after, leads_to
@@ -186,6 +187,11 @@ class _Merge:
         self._writer = transaction.writer
         self._duplicates = duplicates
         duplicates.begin(transaction)
+        keyed = [
+            row.record for row in foreign.rows if row.record.state == "live" and row.record.key
+        ]
+        places = Counter(map(_place, keyed))
+        self._chunked = {place for place, chunks in places.items() if chunks > 1}
         self._ids: dict[str, str] = {}  # foreign id -> id here
         self._originals: dict[str, str] = {}  # derived id -> id that it was derived from
         self._changed_at: dict[str, float] = {}
@@ -226,14 +232,15 @@ class _Merge:
     def _id_here(self, record: MemoryRecord) -> str:
         """Return the id of *record* here: the foreign id, unless a different text has the id.
 
-        A text that the record here had before is no different text.
+        A text that the record here had before is no different text, but a chunk that differs always
+        is: chunks of two texts must not mix.
         """
         id = self._originals.get(record.id, record.id)
         while found := self._writer.find([id]).get(id):
             if found.record.state == "erased" or _text_fields(found.record) == _text_fields(record):
                 break
             self._originals[_derived_id(id, found.record)] = id
-            if _is_former_text(self._backend, id, record):
+            if _place(record) not in self._chunked and _had_text(self._backend, id, record):
                 break
             id = _derived_id(id, record)
         return id
@@ -345,19 +352,18 @@ class _Merge:
             set_link(self._transaction, found[source].record, link.kind, target, holds=True)
 
 
-def _is_former_text(backend: FullBackend, id: str, record: MemoryRecord) -> bool:
-    """Return whether the record with *id* once had the text of *record*.
-
-    Chunks are left out: a chunk's former text belongs to a former text of the whole.
-    """
-    if path_of(record).startswith(ROOT):
-        return False
+def _had_text(backend: FullBackend, id: str, record: MemoryRecord) -> bool:
+    """Return whether the record with *id* once had the text of *record*."""
     told, text = dict[str, Any](), _text_fields(record)
     for entry in reversed(backend.log(LogQuery(id=id))):
         told |= entry.changes
         if (told.get("content", ""), told.get("value"), told.get("author")) == text:
             return True
     return False
+
+
+def _place(record: MemoryRecord) -> tuple[str, str]:
+    return record.namespace, path_of(record)
 
 
 def _text_fields(record: MemoryRecord) -> tuple[object, ...]:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bethink import HashEmbedder, MemoryStore
+from bethink import Files, HashEmbedder, MemoryStore
 
 from ...clock import Clock
+from ..files.long_files import LINE
 
 EMBEDDER = HashEmbedder(32)
 LONG = "the nightly backup of the billing database runs on the small server in the cellar"
@@ -69,6 +72,7 @@ FORMER: dict[str, dict[str, Any]] = {
     "turn": {"content": "I live in Berlin", "thread": "chat", "author": "Ann"},
     "fact": {"content": "Berlin", "key": "home"},
     "value": {"value": ["Berlin", 1], "key": "home"},
+    "file": {"content": "I live in Berlin", "key": "/home"},
 }
 CHANGED: dict[str, dict[str, Any]] = {
     **{kind: {"content": "Ann moved to Lisbon"} for kind in FORMER},
@@ -110,6 +114,25 @@ def test_the_later_tags_of_an_older_text_arrive(
     (left,) = ours.all()
     assert (left.content, left.tags) == ("I live in Lisbon by the sea", ("home",))
     assert ours.recall("Berlin near the river", mode="keyword") == []
+
+
+@pytest.mark.parametrize("then", [Files.delete, partial(Files.rename, new="/b"), Files.exists])
+@pytest.mark.parametrize("text", ["one", LINE * 30])
+@pytest.mark.parametrize("changed", ["two", f"{LINE * 9}two\n{LINE * 20}"])
+def test_an_older_copy_brings_no_former_text_of_a_file_back(
+    ours: MemoryStore, clock: Clock, text: str, changed: str, then: Callable[..., object]
+) -> None:
+    files, copy = Files(ours), io.BytesIO()
+    files.write("/a", text)
+    ours.export(copy)
+    clock.now += 1
+    files.write("/a", changed)
+    then(files, "/a")
+    left = files.list()
+    copy.seek(0)
+    ours.import_(copy)
+    assert files.list() == left
+    assert [files.read(each.path) for each in left] == [changed] * len(left)
 
 
 @pytest.mark.parametrize("verb", ["forget", "erase"])
