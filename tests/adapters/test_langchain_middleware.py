@@ -264,6 +264,28 @@ def test_the_block_stands_before_the_last_human_message(known: MemoryStore) -> N
     assert "cobalt flowerpot" in str(shown[2].content)
 
 
+class Trimming(AgentMiddleware):
+    """Show the model the last two messages only."""
+
+    def wrap_model_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
+        return handler(request.override(messages=request.messages[-2:]))
+
+
+def test_the_block_stands_first_where_no_human_message_is_left(known: MemoryStore) -> None:
+    @tool
+    def look(at: str) -> str:
+        """Look at something."""
+        return "seen"
+
+    model = Model(replies=[calling("look", at="a"), "Done."])
+    both: Any = [Trimming(), MemoryMiddleware(known, namespace="default")]
+    agent: Any = create_agent(model, [look], middleware=both)
+    agent.invoke(asked(QUESTION))
+    block, *rest = model._seen[-1]
+    assert "cobalt flowerpot" in str(block.content)
+    assert [each.type for each in rest] == ["ai", "tool"]
+
+
 def test_wrong_arguments_are_refused(store: MemoryStore) -> None:
     refused: Any = ({"k": 0}, {"inject_as": "tool"}, {"namespace": "a//b"}, {"budget_tokens": -1})
     for wrong in (*refused, {"k": "5"}, {"min_score": "0"}, {"min_score": math.nan}):

@@ -398,9 +398,10 @@ def test_thoughts_are_not_remembered(store: MemoryStore) -> None:
 
 
 @pytest.mark.parametrize("deletion", ["erase", "forget"])
+@pytest.mark.parametrize("others", [[], [Compacting()]], ids=["alone", "compacting"])
 @pytest.mark.parametrize("call", CALLS)
 def test_a_run_brings_back_nothing_that_was_deleted_meanwhile(
-    store: MemoryStore, call: str, deletion: str
+    store: MemoryStore, call: str, others: list[AgentMiddleware], deletion: str
 ) -> None:
     @tool
     def delete() -> str:
@@ -409,8 +410,8 @@ def test_a_run_brings_back_nothing_that_was_deleted_meanwhile(
         return "deleted"
 
     model = Model(replies=[calling("delete"), "Your parrot is Quetzal.", "It is sunny."])
-    memory = MemoryMiddleware(store, namespace="default")
-    agent: Any = create_agent(model, [delete], middleware=[memory], checkpointer=InMemorySaver())
+    both = [MemoryMiddleware(store, namespace="default"), *others]
+    agent: Any = create_agent(model, [delete], middleware=both, checkpointer=InMemorySaver())
     CALLS[call](agent, asked("My parrot is Quetzal."), CONFIG)
     assert contents(store) == []
     CALLS[call](agent, asked("How is the weather?"), CONFIG)
