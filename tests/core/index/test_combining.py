@@ -1,5 +1,6 @@
 """Flat combining: few threads run, nothing waits for ever, and results go to their owners."""
 
+import os
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -55,6 +56,19 @@ def submitted(
     return futures
 
 
+def assert_as_many_run(pool: ThreadPoolExecutor, combiner: Combiner, most: int) -> None:
+    """Check that the idle *combiner* runs *most* works at a time, and no more."""
+    works = [Held() for _ in range(most)]
+    running = list[Future[object]]()
+    for work in works:
+        running.append(pool.submit(combiner.run, work))
+        assert work.runs.wait(WAIT)
+    (later,) = submitted(pool, combiner, [lambda: "later"])
+    for work in works:
+        work.go.set()
+    assert [each.result(WAIT) for each in (*running, later)] == ["held"] * most + ["later"]
+
+
 def test_no_more_works_run_than_threads_may(pool: ThreadPoolExecutor) -> None:
     combiner, (first, second) = Combiner(2), (Held(), Held())
     running = [pool.submit(combiner.run, first)]
@@ -70,6 +84,23 @@ def test_no_more_works_run_than_threads_may(pool: ThreadPoolExecutor) -> None:
     first.go.set()
     assert [each.result(WAIT) for each in running] == ["held", "held"]
     assert not combiner.is_shared
+
+
+@pytest.mark.parametrize(
+    ("usable", "count", "most"), [({3, 5}, 9, 2), (None, 2, 2), (None, None, 1)], ids=str
+)
+def test_as_many_works_run_as_the_process_has_processors(
+    pool: ThreadPoolExecutor,
+    monkeypatch: pytest.MonkeyPatch,
+    usable: set[int] | None,
+    count: int | None,
+    most: int,
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: count)
+    monkeypatch.setattr(os, "sched_getaffinity", {0: usable}.get, raising=False)
+    if usable is None:  # as on macOS
+        monkeypatch.delattr(os, "sched_getaffinity")
+    assert_as_many_run(pool, Combiner(), most)
 
 
 def test_a_running_thread_does_the_works_that_wait_in_order(pool: ThreadPoolExecutor) -> None:
@@ -89,22 +120,26 @@ def test_a_running_thread_does_the_works_that_wait_in_order(pool: ThreadPoolExec
     assert done == [0, 1, 2, 3, 4]
 
 
-def test_a_thread_does_the_works_of_others_for_a_while_only(pool: ThreadPoolExecutor) -> None:
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_thread_does_the_works_of_others_for_a_while_only(
+    pool: ThreadPoolExecutor, count: int
+) -> None:
     combiner, held, ends = Combiner(1), Held(), threading.Event()
-    running = pool.submit(combiner.run, held)
+    running, done = threading.Thread(target=combiner.run, args=(held,)), list[threading.Thread]()
+    running.start()
     assert held.runs.wait(WAIT)
 
     def work() -> None:
+        done.append(threading.current_thread())
         if not ends.is_set():  # a queue that never ends by itself
             pool.submit(combiner.run, work)
-            when_waiting(combiner, 1)
+            when_waiting(combiner, count)
 
-    submitted(pool, combiner, [work])
+    submitted(pool, combiner, [work] * count)
     held.go.set()
-    try:
-        assert running.result(WAIT) == "held"
-    finally:
-        ends.set()
+    running.join(WAIT)
+    ends.set()
+    assert done.count(running) == combining._TURNS * count
 
 
 def test_an_error_goes_to_the_owner_alone(pool: ThreadPoolExecutor) -> None:
@@ -118,7 +153,7 @@ def test_an_error_goes_to_the_owner_alone(pool: ThreadPoolExecutor) -> None:
     assert (running.result(WAIT), fine.result(WAIT)) == ("held", "fine")
     with pytest.raises(ZeroDivisionError):
         combiner.run(lambda: 1 / 0)
-    assert combiner.run(lambda: "free again") == "free again"
+    assert_as_many_run(pool, combiner, 1)
 
 
 def test_a_work_within_a_work_runs_at_once() -> None:
@@ -146,7 +181,7 @@ def test_an_interrupt_during_another_threads_work_leaves_the_work_to_the_owner(
     assert (first.result(WAIT), second.result(WAIT)) == ("done", "second")
     assert threads[0] is held.thread
     assert threads[1] is not held.thread
-    assert combiner.run(lambda: "free again") == "free again"
+    assert_as_many_run(pool, combiner, 1)
 
 
 @pytest.mark.parametrize("when", ["queued", "running", "handed back"])
@@ -156,13 +191,14 @@ def test_an_interrupted_wait_keeps_nobody_waiting(
     """The wait of the first waiting thread is interrupted, *when* the work is in this state."""
     combiner, held, inner = Combiner(1), Held(), Held()
     real, let_go = combining._Work.wait, threading.Event()
-    interrupted: list[combining._Work] = []
+    interrupted, waits_on = list[combining._Work](), threading.Event()
 
     def wait(work: combining._Work) -> None:
         if not interrupted:
             interrupted.append(work)
             assert let_go.wait(WAIT)
             raise KeyboardInterrupt
+        waits_on.set()
         real(work)
 
     monkeypatch.setattr(combining._Work, "wait", wait)
@@ -184,6 +220,8 @@ def test_an_interrupted_wait_keeps_nobody_waiting(
         with pytest.raises(KeyboardInterrupt):
             waiting.result(WAIT)
         held.go.set()
+    else:  # the work ends before its owner
+        assert waits_on.wait(WAIT)
     inner.go.set()
     with pytest.raises(KeyboardInterrupt):
         waiting.result(WAIT)
@@ -192,7 +230,8 @@ def test_an_interrupted_wait_keeps_nobody_waiting(
             running.result(WAIT)
     else:
         assert running.result(WAIT) == "held"
-    assert pool.submit(combiner.run, lambda: "free again").result(WAIT) == "free again"
+    assert inner.runs.is_set() == (when != "queued")
+    assert_as_many_run(pool, combiner, 1)
 
 
 def test_every_work_of_many_threads_is_done_once(pool: ThreadPoolExecutor) -> None:
@@ -205,3 +244,4 @@ def test_every_work_of_many_threads_is_done_once(pool: ThreadPoolExecutor) -> No
     results = pool.map(lambda number: combiner.run(lambda: work(number)), range(2000))
     assert list(results) == [-number for number in range(2000)]
     assert sorted(done) == list(range(2000))
+    assert_as_many_run(pool, combiner, 2)
