@@ -10,14 +10,14 @@ import pytest
 
 from bethink import EVERYWHERE, MemoryRecord, Subtree
 from bethink.index import keyword, scope
-from bethink.index.documents import MISMATCH_FACTOR
+from bethink.index.documents import MISMATCH_FACTOR, PERIOD_BONUS
 from bethink.index.keyword_scoring import keyword_scores
 from bethink.index.scope import ScopeIndex
 from bethink.model.filters import Compare, Filter
 from bethink.model.namespaces import Scope
 from bethink.model.port import EMBEDDED, IndexData, Row, Segment
 from bethink.model.records import with_accesses
-from bethink.text import Query
+from bethink.text import Period, Query
 
 from .shelf import Shelf
 
@@ -70,6 +70,31 @@ def test_where_a_time_is_asked_for_what_tells_none_counts_less() -> None:
     query = Query(["cat", "red"], about_replies=True)
     plain, timed = (keyword_scores(index, query._replace(about_times=on)) for on in (False, True))
     assert timed.tolist() == (plain * [1.0, MISMATCH_FACTOR]).tolist()
+
+
+@pytest.mark.parametrize(
+    ("query", "shares"),
+    [
+        (Query(["cat"], True), [0, 0.5, 1, 1, 1, 0.5, 0.75]),
+        (Query(["ship"], True, is_question=True), [0, 0, 1, 1, 1, 0, 0]),
+        (Query(["ship"], True), [0] * 7),
+    ],
+    ids=["word in common", "question", "no question"],
+)
+def test_a_period_lifts_what_occurred_there_and_less_what_occurred_just_before_or_after(
+    query: Query, shares: list[float]
+) -> None:
+    times = [500.0, 750.0, 1000.0, 1500.0, 2000.0, 2250.0, 2450.0]
+    spread = [row(number, "cat", thread=None) for number in range(len(times))]
+    dated = [
+        replace(each, record=replace(each.record, occurred_at=at, created_at=at))
+        for each, at in zip(spread, times, strict=True)
+    ]
+    index = loaded(dated)
+    periods = Period(1000.0, 2000.0), Period(2500.0, 2900.0)
+    plain = keyword_scores(index, query)
+    lifted = keyword_scores(index, query._replace(periods=periods))
+    assert (lifted - plain) / (1 - plain) == pytest.approx(PERIOD_BONUS * np.array(shares))
 
 
 def test_what_died_leaves_no_trace_in_the_scores() -> None:
