@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import tracemalloc
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -138,6 +138,34 @@ def test_rows_have_positions_whatever_order_they_were_loaded_in() -> None:
         None,
     ]
     assert loaded([]).positions([1]).tolist() == [-1]
+
+
+def judged_and_mortal() -> Iterator[ScopeIndex]:
+    """Yield scopes made in several ways, of which one record expires and has an outcome."""
+    plain, other = ROWS[:2]
+    told = replace(other, record=replace(other.record, outcome=0.5, expires_at=7.0))
+    yield loaded([plain, told])
+    index = loaded([plain])
+    index.apply([told], [])
+    yield index
+    index = loaded([plain, other])
+    index.apply([told], [])
+    yield index
+    index.keyword.freeze()
+    yield loaded([], segments=saved(index))
+    yield index.copy(Shelf(ROWS))
+    former = loaded([plain, other]).copy(Shelf(ROWS))
+    former.rewind(2, [2], [told])
+    former.complete([])
+    yield former
+
+
+def test_a_scope_knows_of_outcomes_and_ends_however_it_was_made() -> None:
+    found = [(index.has_outcomes, index.mortal) for index in judged_and_mortal()]
+    assert found == [(True, True)] * 6
+    plain = loaded(ROWS)
+    plain.apply([ROWS[0]], [])
+    assert (plain.has_outcomes, plain.mortal) == (False, False)
 
 
 def test_an_access_counts_in_place() -> None:
