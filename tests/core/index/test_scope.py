@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import tracemalloc
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -364,6 +364,23 @@ def test_the_bytes_told_are_about_those_taken(count: int) -> None:
         tracemalloc.stop()
     beside = 3_000  # of the allocator, told and not traced
     assert 0.6 * min(taken) < index.nbytes < 1.4 * min(taken) + beside
+
+
+def test_threads_and_what_is_kept_of_answers_count_among_the_bytes() -> None:
+    apart = [row(number, thread=f"t{number}") for number in range(9)]
+    shelf = Shelf(apart)
+    index = opened(shelf, apart)
+    sizes = [loaded([row(number, thread=None) for number in range(9)]).nbytes, index.nbytes]
+    answers: list[Callable[[], object]] = [
+        lambda: [index.passing(Compare(("category",), "$eq", "gotcha")) for _ in range(2)],
+        lambda: recalled(index, 0),
+        lambda: index.vector_column("v", 2),
+        lambda: index.directions("v", np.array([0])),
+    ]
+    for answer in answers:
+        answer()
+        sizes.append(index.nbytes)
+    assert sizes == sorted(set(sizes))
 
 
 def test_a_field_is_read_at_its_second_use_and_then_known_of_what_comes(
