@@ -168,6 +168,24 @@ def test_a_scope_knows_of_outcomes_and_ends_however_it_was_made() -> None:
     assert (plain.has_outcomes, plain.mortal) == (False, False)
 
 
+def test_a_copy_goes_back_to_a_moment() -> None:
+    index = loaded(ROWS[:4])
+    patched = replace(ROWS[0], record=replace(ROWS[0].record, importance=0.9))
+    index.apply([patched, ROWS[4]], [2])
+    now = told(index)
+    past, later = index.copy(Shelf(ROWS)), index.copy(Shelf(ROWS))
+    missing = past.rewind(4, [1, 5], [ROWS[0], ROWS[1], row(0)])
+    assert [each.row for each in missing] == [0]
+    past.complete(missing)
+    assert told(past) == pytest.approx(told(loaded([*ROWS[:4], row(0)])))
+    assert past.columns["importance"].tolist() == [0.5] * 6
+    assert past.positions([0, 1, 2]).tolist() == [5, 0, 1]
+    assert later.rewind(9, [1], []) == []
+    later.complete([])
+    assert told(later) == pytest.approx(told(loaded(ROWS[2:5])))
+    assert (told(index), index.columns["importance"][0]) == (now, 0.9)
+
+
 def test_an_access_counts_in_place() -> None:
     index = loaded(ROWS)
     index.touch([1, 99], 2, 50.0)
