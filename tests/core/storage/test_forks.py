@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from bethink.model.forks import watch
 from bethink.model.ids import IdFactory
 from bethink.storage.anchors import FileAnchor
 
+from ..inside import engine_of
 from .processes import Child, Say, ask, forks
 from .replay import assert_journal_is_state, unverified
 
@@ -251,6 +252,30 @@ def test_every_thread_hears_that_the_file_is_gone_after_a_fork(path: Path) -> No
         with ThreadPoolExecutor(1) as thread, pytest.raises(StorageError, match="gone"):
             thread.submit(store.count).result()
     store.close()
+
+
+def in_thread(work: Callable[[], int]) -> int:
+    told = Future[int]()
+    threading.Thread(target=lambda: told.set_result(work()), daemon=True).start()
+    return told.result(timeout=10)
+
+
+def test_threads_begun_after_a_fork_read_and_write(path: Path) -> None:
+    with MemoryStore(path) as store:
+        store.store("before")
+        reads: list[Callable[[], int]] = [
+            store.count,
+            store.as_of(1).count,
+            lambda: len(store.verify().problems),
+        ]
+
+        def go_on(_: Say) -> list[int]:
+            with engine_of(store).backend.write():
+                beside = list(map(in_thread, reads))
+            return [*beside, in_thread(lambda: len(store.store_many(["after", "later"])))]
+
+        assert Child(go_on).result() == [1, 1, 0, 2]
+        assert go_on(print) == [3, 1, 0, 2]
 
 
 def test_memories_in_memory_part_ways() -> None:
