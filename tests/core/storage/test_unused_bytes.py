@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from bethink import HashEmbedder, MemoryStore
+from bethink import HashEmbedder, MemoryStore, StoreBusyError
 from bethink.storage import sqlite
 from bethink.storage.sqlite import connection
 from bethink.storage.sqlite.connection import Connections
@@ -310,3 +310,22 @@ def test_a_file_too_large_for_its_gaps_to_be_found_is_written_anew(
         store.erase(ids)
         assert store.stats().free_bytes == 0
     assert SECRET.encode() not in path.read_bytes()
+
+
+def test_an_erasing_beside_a_long_read_waits_as_long_as_was_said_and_no_longer(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "BUSY_SECONDS", 3600.0)
+    with (
+        closing(Connections(str(path), "normal")) as files,
+        closing(Connections(str(path), "normal")) as other,
+    ):
+        for erase in (files.blank, files.rewrite):
+            with other.aside() as reading:
+                assert reading.execute("SELECT * FROM records").fetchall() == []
+                with files.writing() as writing:
+                    writing.execute("CREATE TABLE t (id)")
+                    writing.execute("DROP TABLE t")
+                with pytest.raises(StoreBusyError, match="keeps reading an older state"):
+                    erase(0.0)
+            erase(0.0)

@@ -65,6 +65,12 @@ def test_a_period_is_read(text: str, first: str, last: str) -> None:
     assert named(text) == [(first, last)]
 
 
+def test_numbers_up_to_twelve_may_be_words() -> None:
+    words = "one two three four five six seven eight nine ten eleven twelve"
+    for number, word in enumerate(words.split(), 1):
+        assert named(f"{word} weeks ago") == named(f"{number} weeks ago") != []
+
+
 @pytest.mark.parametrize(
     "text",
     [
