@@ -3,7 +3,7 @@
 import pytest
 
 from bethink.errors import ValidationError
-from bethink.storage.urls import add_schema, split, without_password
+from bethink.storage.urls import add_schema, check_schema, split, without_password
 
 PLACE = "db.example:5432/memories"
 
@@ -68,3 +68,14 @@ def test_a_password_that_needs_codes_is_refused(password: str) -> None:
         split(f"postgresql://ann:{password}@{PLACE}?schema=a")
     assert not {"sec", "ret", "r@t"} & set(str(refused.value).replace("/", " ").split())
     assert PLACE in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["bethink", "_a1", "A" * 63])
+def test_a_plain_name_may_be_a_schema(name: str) -> None:
+    assert check_schema(name) == name
+
+
+@pytest.mark.parametrize("name", ["", "1a", "a-b", 'a"b', "a\n", "é", "A" * 64, None, 7])
+def test_a_schema_that_needs_quotes_is_refused(name: object) -> None:
+    with pytest.raises(ValidationError, match="plain name"):
+        check_schema(name)
