@@ -326,6 +326,7 @@ def test_an_erasing_beside_a_long_read_waits_as_long_as_was_said_and_no_longer(
                 with files.writing() as writing:
                     writing.execute("CREATE TABLE t (id)")
                     writing.execute("DROP TABLE t")
+                assert files.rows("SELECT * FROM records") == []
                 with pytest.raises(StoreBusyError, match="keeps reading an older state"):
                     erase(0.0)
             erase(0.0)
