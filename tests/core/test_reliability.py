@@ -234,6 +234,16 @@ def test_a_commit_that_fails_fails_all_it_was_to_serve(path: Path) -> None:
         assert_journal_is_state(store)
 
 
+def test_a_commit_that_fails_leaves_no_transaction_open(store: MemoryStore, path: Path) -> None:
+    writer = connections_of(store)._writer
+    writer.set_authorizer(lambda _, what, *__: int(what == "COMMIT"))
+    with pytest.raises(StorageError):
+        store.store("another")
+    writer.set_authorizer(None)
+    assert store.count() == 1
+    assert_unlocked(path)
+
+
 def test_a_write_does_not_wait_for_a_thread_that_never_comes(store: MemoryStore) -> None:
     connections_of(store)._waiting += 1
     store.store("another")
