@@ -7,7 +7,7 @@ with little meaning a short vector.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from string import punctuation
@@ -25,6 +25,7 @@ HIGHEST: Final = 7
 """Numbers are kept in four bits each, from -HIGHEST to HIGHEST, and a scale for each piece."""
 
 _LONGEST: Final = 16_384
+_TOGETHER: Final = 1024  # pieces: their vectors stay in the cache of a processor
 
 
 class StaticEmbedder(Embedder):
@@ -53,14 +54,30 @@ class StaticEmbedder(Embedder):
 
     def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Embed the texts; a text without any word of the vocabulary gives a zero row."""
-        codes, scale = _table()
         cut, silent = word_pieces(), _silent()
         sums = np.zeros((len(check_texts(texts)), DIMENSION), np.float32)
+        pieces: list[int] = []
+        waiting: list[tuple[npt.NDArray[np.float32], int]] = []
         for text, total in zip(texts, sums, strict=True):
-            if not silent.issuperset(pieces := cut(text[:_LONGEST])):
-                found = np.array(pieces)
-                np.add.reduce(codes[found] * scale[found], axis=0, out=total)
+            if not silent.issuperset(own := cut(text[:_LONGEST])):
+                pieces += own
+                waiting.append((total, len(own)))
+            if len(pieces) >= _TOGETHER:
+                _add_up(pieces, waiting)
+                pieces, waiting = [], []
+        if pieces:
+            _add_up(pieces, waiting)
         return normalise(sums)
+
+
+def _add_up(pieces: list[int], totals: Iterable[tuple[npt.NDArray[np.float32], int]]) -> None:
+    """Write the sum of the next vectors of *pieces*, as many as told, into each of *totals*."""
+    codes, scale = _table()
+    vectors = codes.take(pieces, 0) * scale.take(pieces, 0)
+    start = 0
+    for total, count in totals:
+        np.add.reduce(vectors[start : start + count], axis=0, out=total)
+        start += count
 
 
 @cache
