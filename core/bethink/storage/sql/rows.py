@@ -6,9 +6,9 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from itertools import chain
+from itertools import chain, compress
 from json.encoder import encode_basestring
-from operator import attrgetter, is_, itemgetter
+from operator import attrgetter, is_not
 from types import SimpleNamespace
 from typing import Any, Final, TypeVar
 
@@ -28,10 +28,8 @@ COLUMNS: Final = ", ".join(FIELDS)
 ENTRY_COLUMNS: Final = "seq, at, action, id, namespace, was, row, changes"
 _VALUE, _TAGS, _METADATA = (FIELDS.index(name) for name in ("value", "tags", "metadata"))
 _values = attrgetter(*FIELDS)
-_OWN: Final = {"id": '{"id":%s', "content": ',"content":%s', "value": "%s"}
+_PLACES: Final = range(len(FIELDS))
 _EMPTY: Final = {("tags", "[]"), ("metadata", "{}")}
-_own = itemgetter(*map(FIELDS.index, _OWN))
-_others = itemgetter(*(place for place, name in enumerate(FIELDS) if name not in _OWN))
 _decode: Final = json.JSONDecoder().raw_decode  # json.loads looks for blanks: twice the time
 _MAX_SCOPES: Final = 50
 _MAX_SPELLED: Final = 20  # planning a longer condition takes SQLite longer than a subquery
@@ -121,27 +119,24 @@ def to_values(record: MemoryRecord) -> list[Any]:
 def entry_texts(columns: Iterable[Sequence[Any]]) -> Iterator[str]:
     """Yield ``non_empty_fields`` of each new record as JSON, from the columns of ``to_values``.
 
-    Most other values than id, content and value are the same objects as in the record before: the
-    text of those is kept. Equal objects will not do, since 0.0 and -0.0 differ in JSON.
+    Most values are the same objects as in the record before: the text of those is kept. Equal
+    objects will not do, since 0.0 and -0.0 differ in JSON.
     """
-    last: tuple[Any, ...] | None = None
+    last: Sequence[Any] = [None] * len(FIELDS)
+    members = [""] * len(FIELDS)
     for values in columns:
-        others = _others(values)
-        if last is None or not all(map(is_, others, last)):
-            last, template = others, "".join(map(_member, FIELDS, values))
-        id, content, value = _own(values)
-        told = "" if value is None else f',"value":{value}'
-        yield template % (encode_basestring(id), encode_basestring(content), told)
+        for place in compress(_PLACES, map(is_not, values, last)):
+            members[place] = _member(FIELDS[place], values[place])
+        last = values
+        yield f"{{{''.join(members)[1:]}}}"
 
 
 def _member(name: str, value: Any) -> str:
-    """Return the JSON member of a column, "" for an empty column; ``%s`` stands for ``_OWN``."""
-    if name in _OWN:
-        return _OWN[name]
+    """Return the JSON member of a column after a comma, "" for an empty column."""
     if value is None or (name, value) in _EMPTY:
         return ""
     spelled = encode_basestring(value) if type(value) is str and name not in _JSON_TYPES else value
-    return f',"{name}":{spelled}{"}" if name == FIELDS[-1] else ""}'.replace("%", "%%")
+    return f',"{name}":{spelled}'
 
 
 def to_record(values: Sequence[Any]) -> MemoryRecord:
