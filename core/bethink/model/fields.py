@@ -31,6 +31,8 @@ _MAX_JSON_INT: Final = 10**4000  # Python reads no more than 4,300 digits
 _MAX_DIMENSION: Final = 131_072  # of a vector: products of eight-bit codes add up within 32 bits
 _MAX_COMPONENT: Final = 1e18  # of a vector: the square of the length stays finite in float32
 _COMPACT: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+_LISTS: Final = (list, tuple)  # a union would be made anew for each value
+_MAPPINGS: Final = (dict, Mapping)  # in this order: to ask for a Mapping takes longer
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -198,10 +200,10 @@ def fail(message: str) -> NoReturn:
 
 def plain(name: str, value: object, depth: int = MAX_DEPTH) -> Any:
     """Return a deep copy of *value* made of JSON types only (tuples become lists)."""
-    if value is None or isinstance(value, bool):
-        return value
     if isinstance(value, str):
         return str.__str__(value) if value.isascii() else _paired(str.__str__(value))
+    if value is None or isinstance(value, bool):
+        return value
     if not depth:
         raise ValidationError(f"{name} is nested too deeply or contains itself")
     if isinstance(value, int):
@@ -212,13 +214,15 @@ def plain(name: str, value: object, depth: int = MAX_DEPTH) -> Any:
         if not math.isfinite(value):
             raise ValidationError(f"{name} holds {value!r}, which JSON cannot")
         return float(value)
-    if isinstance(value, dict | Mapping):  # dict first: to ask for a Mapping takes longer
-        for key in value:
+    if isinstance(value, _LISTS):
+        return [plain(name, item, depth - 1) for item in value]
+    if isinstance(value, _MAPPINGS):
+        copied = {}
+        for key, item in value.items():
             if not isinstance(key, str):
                 raise ValidationError(f"{name} has a key that is a {type(key).__name__}, not a str")
-        return {str.__str__(key): plain(name, item, depth - 1) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(name, item, depth - 1) for item in value]
+            copied[str.__str__(key)] = plain(name, item, depth - 1)
+        return copied
     if isinstance(value, np.floating | np.integer | np.bool_):
         return plain(name, unboxed(value), depth - 1)
     raise ValidationError(f"{name} holds a value of type {type(value).__name__}, which JSON cannot")
