@@ -6,7 +6,7 @@ import atexit
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -82,15 +82,16 @@ class Transaction:
             self._note(row)
         self._journal("store", record, None, row.row, changes)
 
-    def add_all(
-        self, records: Sequence[MemoryRecord], vectors: Iterable[Mapping[str, Vector]]
-    ) -> None:
-        """Insert new live records."""
-        if self.source is not None:
-            for record in records:
-                self.check_source(record)
+    def add_all(self, new: Sequence[tuple[MemoryRecord, Mapping[str, Vector]]]) -> None:
+        """Insert new live records, each with vectors."""
+        if not new:
+            return
+        records = [record for record, _ in new]
+        for record in records:
+            self.check_source(record)
+            self._note_key(record)
         self._check_vectors()
-        rows = self.writer.insert_all(records, vectors, self.now)
+        rows = self.writer.insert_all(records, (vectors for _, vectors in new), self.now)
         self.live.update((row.row, row) for row in rows)
         self.rows.update(row.row for row in rows)
         self.namespaces.update(record.namespace for record in records)

@@ -95,40 +95,52 @@ def store_many(
             check(transaction)
         if gone:
             retire(transaction, select_records(transaction.writer, gone))
-        if finder is None and all(new.key is None and old is None for new, _, old in built):
-            # No record can supersede another one: one statement a table for all records.
-            pairs = zip(built, vectors, strict=True)
-            own = ({**named, EMBEDDED: vector} for (_, named, _), vector in pairs)
-            transaction.add_all(records, own)
-            stored = records
-        else:
-            stored = _store_each(transaction, built, vectors, finder)
+        stored = _store_new(transaction, built, vectors, finder)
     engine.index.save()
     return engine.all_current(stored)
 
 
-def _store_each(
+def _store_new(
     transaction: Transaction,
     built: Iterable[_NewRecord],
     vectors: Iterable[Vector],
     finder: DuplicateFinder | None,
 ) -> list[MemoryRecord]:
-    """Store records that may supersede live records, or merge with them, item by item.
+    """Store records, of which each may supersede live records, or merge with a live record.
 
-    Return each record in its state after the last item.
+    Records in a row that do neither are stored together, with one statement a table. Return each
+    record in its state after the last item.
     """
     stored: list[MemoryRecord] = []
     replaced: list[MemoryRecord] = []
+    fresh: list[tuple[MemoryRecord, dict[str, Vector]]] = []
+    keys = set[tuple[str, str]]()
+
+    def store_fresh() -> None:
+        transaction.add_all(fresh)
+        fresh.clear()
+
+    def retire_for(found: Stored, id: str) -> None:
+        store_fresh()
+        replaced.append(supersede(transaction, *found, id))
+
     if finder is not None:
         finder.begin(transaction)
     for (record, named, old), vector in zip(built, vectors, strict=True):
+        place = record.namespace, record.key or ""
+        if finder is not None or old is not None or place in keys:
+            store_fresh()
         merged = finder.merge(transaction, record, vector, old) if finder else None
         stored.append(merged or record)
         if old is not None:
-            found = find_live(transaction, old, expired=True)
-            replaced.append(supersede(transaction, *found, stored[-1].id))
+            retire_for(find_live(transaction, old, expired=True), stored[-1].id)
         if merged is None:
-            replaced += add(transaction, record, {**named, EMBEDDED: vector})
+            if record.key is not None:
+                keys.add(place)
+                if holder := transaction.writer.by_key(*place):
+                    retire_for(holder, record.id)
+            fresh.append((record, {**named, EMBEDDED: vector}))
+    store_fresh()
     latest = {each.id: each for each in (*stored, *replaced)}
     return [latest[each.id] for each in stored]
 

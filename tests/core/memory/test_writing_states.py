@@ -230,6 +230,20 @@ def test_a_batch_of_keys_leaves_no_old_holder_live(store: MemoryStore, replaced:
     assert len(store.all(state="superseded")) == len(replaced)
 
 
+def test_a_batch_is_journaled_like_its_items_alone(store: MemoryStore, clock: Clock) -> None:
+    keys = ["a", None, "held", "b", "b", None, "c", "a"]
+    items = [{"content": f"number {at}", "key": key} for at, key in enumerate(keys)]
+    numbers = count()
+    with MemoryStore(clock=clock, new_id=lambda: f"{next(numbers):03d}") as other:
+        for each in (store, other):
+            each.store("held before", key="held")
+        store.store_many(items)
+        for item in items:
+            other.store_many([item])
+        assert store.log() == other.log()
+        assert store.all(state="superseded") == other.all(state="superseded")
+
+
 def test_what_is_superseded_by_id_may_hold_the_key(store: MemoryStore) -> None:
     old = store.store("red", key="k")
     chain = [{"content": "blue", "key": "k", "supersedes": old.id, "id": "b"},
