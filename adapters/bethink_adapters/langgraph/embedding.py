@@ -78,7 +78,7 @@ class Index:
     def vectors(self, documents: Iterable[str], queries: Iterable[str]) -> Vectors:
         """Embed *documents* and *queries*, each of them once."""
         texts, asked = list(dict.fromkeys(documents)), list(dict.fromkeys(queries))
-        if self.embeddings is None:
+        if self.embeddings is None or not (texts or asked):
             return Vectors()
         return self._paired(
             texts,
@@ -90,7 +90,7 @@ class Index:
     async def avectors(self, documents: Iterable[str], queries: Iterable[str]) -> Vectors:
         """Embed *documents* and *queries* without blocking the event loop."""
         texts, asked = list(dict.fromkeys(documents)), list(dict.fromkeys(queries))
-        if self.embeddings is None:
+        if self.embeddings is None or not (texts or asked):
             return Vectors()
         return self._paired(
             texts,

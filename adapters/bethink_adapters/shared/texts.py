@@ -11,6 +11,7 @@ from bethink.adapting import MAX_CONTENT
 
 Query = TypeVar("Query", str, str | None)
 
+_decode: Final = json.JSONDecoder(parse_constant=str).decode
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
@@ -26,7 +27,7 @@ def storable(text: str, limit: int) -> str:
 
 def jsonable(value: Any) -> Any:
     """Return *value* after a trip through JSON; a number that is not finite becomes a text."""
-    return json.loads(json.dumps(value), parse_constant=str)
+    return _decode(json.dumps(value))
 
 
 def aware(when: datetime) -> datetime:

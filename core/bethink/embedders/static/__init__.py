@@ -73,7 +73,8 @@ class StaticEmbedder(Embedder):
 def _add_up(pieces: list[int], totals: Iterable[tuple[npt.NDArray[np.float32], int]]) -> None:
     """Write the sum of the next vectors of *pieces*, as many as told, into each of *totals*."""
     codes, scale = _table()
-    vectors = codes.take(pieces, 0) * scale.take(pieces, 0)
+    found = np.array(pieces)
+    vectors = codes.take(found, 0) * scale.take(found, 0)
     start = 0
     for total, count in totals:
         np.add.reduce(vectors[start : start + count], axis=0, out=total)

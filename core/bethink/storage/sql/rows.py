@@ -29,7 +29,7 @@ ENTRY_COLUMNS: Final = "seq, at, action, id, namespace, was, row, changes"
 _VALUE, _TAGS, _METADATA = (FIELDS.index(name) for name in ("value", "tags", "metadata"))
 _values = attrgetter(*FIELDS)
 _PLACES: Final = range(len(FIELDS))
-_EMPTY: Final = {("tags", "[]"), ("metadata", "{}")}
+_EMPTY: Final = {"tags": "[]", "metadata": "{}"}
 _decode: Final = json.JSONDecoder().raw_decode  # json.loads looks for blanks: twice the time
 _MAX_SCOPES: Final = 50
 _MAX_SPELLED: Final = 20  # planning a longer condition takes SQLite longer than a subquery
@@ -133,7 +133,7 @@ def entry_texts(columns: Iterable[Sequence[Any]]) -> Iterator[str]:
 
 def _member(name: str, value: Any) -> str:
     """Return the JSON member of a column after a comma, "" for an empty column."""
-    if value is None or (name, value) in _EMPTY:
+    if value is None or value == _EMPTY.get(name):
         return ""
     spelled = encode_basestring(value) if type(value) is str and name not in _JSON_TYPES else value
     return f',"{name}":{spelled}'
