@@ -58,9 +58,9 @@ class RetentionVerbs(DuplicateVerbs):
         scope = EVERYWHERE if namespace is None else check_scope(namespace)
         with self._engine.writing(closing=forgets_unused, guarded=False) as transaction:
             writer, now = transaction.writer, transaction.now
-            found = writer.select(scope, Compare(("expires_at",), "$lte", now))
+            found = writer.outlines(scope, Compare(("expires_at",), "$lte", now))
             if days is not None:
-                found += writer.select(
+                found += writer.outlines(
                     scope, parse({"$and": [_unused_since(now - days * DAY), _RECALLED]})
                 )
             if least is not None:
@@ -98,7 +98,7 @@ class RetentionVerbs(DuplicateVerbs):
         engine.flush()
         old = _unused_since(engine.clock() - days * DAY)
         with engine.writing() as transaction:
-            retire(transaction, transaction.writer.select(scope, parse(old), states=_SUPERSEDED))
+            retire(transaction, transaction.writer.outlines(scope, parse(old), _SUPERSEDED))
         return self.consolidate(namespace=scope, where=old)
 
 

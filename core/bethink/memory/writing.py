@@ -196,13 +196,13 @@ def select_records(
     where: Filter | None = None,
     states: Collection[State] = LIVE,
 ) -> list[Stored]:
-    """Return the records that satisfy every given criterion, with rows.
+    """Return the records that satisfy every given criterion, with rows; no text without *ids*.
 
     *ids* select records in any state, and must all exist; scope and filter select by *states*.
     """
     everywhere = EVERYWHERE if scope is None else scope
     if ids is None:
-        return writer.select(everywhere, where, states=states)
+        return writer.outlines(everywhere, where, states)
     wanted = list(dict.fromkeys(ids))
     found = writer.find(wanted)
     if unknown := [id for id in wanted if id not in found]:

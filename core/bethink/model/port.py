@@ -154,6 +154,14 @@ class Writer(Reader, Protocol):
     def dimension(self, name: str, wanted: int) -> int:
         """Return the dimension of the vectors *name*; *wanted* if no record has any."""
 
+    def outlines(
+        self, scope: Scope, where: Filter | None, states: Collection[State] = LIVE
+    ) -> list[Stored]:
+        """Return the records that ``select`` returns, of which these fields are read at least.
+
+        Id, namespace, time of storing, key, source, expiry and state; other fields may be empty.
+        """
+
     def insert(self, record: MemoryRecord, vectors: Mapping[str, Vector]) -> Row:
         """Add a record."""
 

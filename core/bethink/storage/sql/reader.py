@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, Final
 
 from ...model.filters import Filter, matcher
 from ...model.namespaces import Scope
 from ...model.port import Page, Stored
-from ...model.records import LIVE, State
+from ...model.records import LIVE, MemoryRecord, State
 from ..abilities import cut_page
 from .authenticator import Authenticator
-from .rows import HOLDS_KEY, LISTED, Listed
+from .rows import HOLDS_KEY, LISTED, OUTLINE, Listed, to_outline
 from .where import Condition, selection
 
 _SPARE_RECORDS: Final = 32
@@ -61,6 +61,15 @@ class SQLReader:
                 return cut_page(page, passing)
             asked *= 4
 
+    def outlines(
+        self, scope: Scope, where: Filter | None, states: Collection[State] = LIVE
+    ) -> list[Stored]:
+        sql, parameters, exact, using = self._selection(scope, where, states)
+        if self._auth.keyed or not exact:  # codes and such filters need whole records
+            return self.select(scope, where, states=states)
+        chosen = f"SELECT row, {OUTLINE} FROM records {using} WHERE {sql} ORDER BY ordinal"
+        return _stored(self._rows(chosen, *parameters), to_outline)
+
     def _page(self, condition: Condition, page: Page) -> list[Stored]:
         """Return the *page* of the records that meet *condition*."""
         sql, parameters, _, using = condition
@@ -76,9 +85,15 @@ class SQLReader:
         found = self._rows(
             f"SELECT row, {self._auth.columns} FROM records {using} WHERE {sql}", *parameters
         )
-        to_record = self._auth.to_record
-        new = tuple.__new__  # ``Stored`` itself takes twice as long
-        return [new(Stored, (values[0], to_record(values[1:]))) for values in found]
+        return _stored(found, self._auth.to_record)
+
+
+def _stored(
+    found: Iterable[Sequence[Any]], to_record: Callable[[Sequence[Any]], MemoryRecord]
+) -> list[Stored]:
+    """Return rows with a number first and the columns of *to_record* behind."""
+    new = tuple.__new__  # ``Stored`` itself takes twice as long
+    return [new(Stored, (values[0], to_record(values[1:]))) for values in found]
 
 
 def order_sql(page: Page) -> str:

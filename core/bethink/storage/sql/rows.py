@@ -25,6 +25,8 @@ from .connection import Connection, Cursor
 
 FIELDS: Final = MemoryRecord.__slots__
 COLUMNS: Final = ", ".join(FIELDS)
+OUTLINE: Final = "id, namespace, created_at, key, source, expires_at, state"
+"""The columns of ``to_outline``."""
 ENTRY_COLUMNS: Final = "seq, at, action, id, namespace, was, row, changes"
 _VALUE, _TAGS, _METADATA = (FIELDS.index(name) for name in ("value", "tags", "metadata"))
 _values = attrgetter(*FIELDS)
@@ -105,6 +107,7 @@ _ENTRY: Final = RowTypes(int, float, str, str | None, str | None, int | None, in
 _RECORD: Final = RowTypes(
     *(_JSON_TYPES.get(name, each.types) for name, each in RECORD_FIELDS.items())
 )
+_OUTLINE: Final = RowTypes(*(RECORD_FIELDS[name].types for name in OUTLINE.split(", ")))
 
 
 def to_values(record: MemoryRecord) -> list[Any]:
@@ -147,6 +150,14 @@ def to_record(values: Sequence[Any]) -> MemoryRecord:
     columns[_TAGS] = () if columns[_TAGS] == "[]" else tuple(from_json(columns[_TAGS], list))
     columns[_METADATA] = {} if columns[_METADATA] == "{}" else from_json(columns[_METADATA], dict)
     return new_record(*columns)
+
+
+def to_outline(values: Sequence[Any]) -> MemoryRecord:
+    """Return a record with no more than the columns ``OUTLINE``."""
+    id, namespace, at, key, source, expires_at, state = _OUTLINE(values)
+    return new_record(
+        *(id, namespace, "", at, at, at), key=key, source=source, expires_at=expires_at, state=state
+    )
 
 
 def to_part(names: Iterable[str], values: Sequence[Any]) -> Any:

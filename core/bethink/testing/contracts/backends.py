@@ -30,6 +30,7 @@ from .samples import (
     erase,
     insert,
     move,
+    outline,
     patch,
     record,
     records_of,
@@ -213,8 +214,8 @@ class BackendContract(JournalContract):
         found = backend.select("default", passing, Page(2, 1, True))
         assert [each.record.id for each in found] == ids[::-1][1:3]
         with backend.write() as writer:
-            found = writer.select("default", passing)
-        assert [each.record.id for each in found] == ids
+            read = [of("default", passing) for of in (writer.select, writer.outlines)]
+        assert [[*map(outline, found)] for found in read] == [[*map(outline, wanted)]] * 2
 
     def test_pages_follow_insertion(self, backend: Backend) -> None:
         insert(backend, *(record(f"r{n}") for n in range(5)))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...model.arrays import Vector
-from ...model.port import Row, Segment
+from ...model.port import Row, Segment, Stored
 from ...model.records import MemoryRecord
 from ...storage import FullBackend as Backend
 
@@ -151,6 +151,13 @@ def erase(backend: Backend, row: int, tombstone: MemoryRecord) -> frozenset[str]
         reached = writer.erase(row, tombstone)
         writer.journal("erase", 100.0, tombstone, row, row, {"left": tombstone.id})
     return reached
+
+
+def outline(found: Row | Stored) -> tuple[Any, ...]:
+    """Return the row, and the fields of the record that ``Writer.outlines`` reads at least."""
+    told = found.record
+    place = found.row, told.id, told.namespace, told.created_at
+    return *place, told.key, told.source, told.expires_at, told.state
 
 
 def records_of(backend: Backend, ids: Sequence[str]) -> dict[str, MemoryRecord]:
