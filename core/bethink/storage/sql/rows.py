@@ -30,8 +30,11 @@ OUTLINE: Final = "id, namespace, created_at, key, source, expires_at, state"
 ENTRY_COLUMNS: Final = "seq, at, action, id, namespace, was, row, changes"
 _VALUE, _TAGS, _METADATA = (FIELDS.index(name) for name in ("value", "tags", "metadata"))
 _values = attrgetter(*FIELDS)
-_PLACES: Final = range(len(FIELDS))
-_EMPTY: Final = {"tags": "[]", "metadata": "{}"}
+_EMPTY: Final = [{"tags": "[]", "metadata": "{}"}.get(name) for name in FIELDS]
+_HEADS: Final = [f',"{name}":' for name in FIELDS]
+_SPELLINGS: Final[list[Callable[[Any], str]]] = [
+    encode_basestring if RECORD_FIELDS[name].types in (str, str | None) else str for name in FIELDS
+]
 _decode: Final = json.JSONDecoder().raw_decode  # json.loads looks for blanks: twice the time
 _MAX_SCOPES: Final = 50
 _MAX_SPELLED: Final = 20  # planning a longer condition takes SQLite longer than a subquery
@@ -125,21 +128,15 @@ def entry_texts(columns: Iterable[Sequence[Any]]) -> Iterator[str]:
     Most values are the same objects as in the record before: the text of those is kept. Equal
     objects will not do, since 0.0 and -0.0 differ in JSON.
     """
-    last: Sequence[Any] = [None] * len(FIELDS)
+    last: Sequence[Any] = _EMPTY
     members = [""] * len(FIELDS)
     for values in columns:
-        for place in compress(_PLACES, map(is_not, values, last)):
-            members[place] = _member(FIELDS[place], values[place])
+        for place in compress(range(len(FIELDS)), map(is_not, values, last)):
+            value = values[place]
+            told = value != _EMPTY[place]
+            members[place] = f"{_HEADS[place]}{_SPELLINGS[place](value)}" if told else ""
         last = values
         yield f"{{{''.join(members)[1:]}}}"
-
-
-def _member(name: str, value: Any) -> str:
-    """Return the JSON member of a column after a comma, "" for an empty column."""
-    if value is None or value == _EMPTY.get(name):
-        return ""
-    spelled = encode_basestring(value) if type(value) is str and name not in _JSON_TYPES else value
-    return f',"{name}":{spelled}'
 
 
 def to_record(values: Sequence[Any]) -> MemoryRecord:
