@@ -11,7 +11,7 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
 from ..errors import CorruptStoreError, NotFoundError, RateLimitError
@@ -22,7 +22,7 @@ from ..model import fields
 from ..model.filters import All, Compare
 from ..model.namespaces import EVERYWHERE
 from ..model.port import LogQuery, Stored, Writer
-from ..model.records import LOWEST_LIVE, MemoryRecord, State
+from ..model.records import LOWEST_LIVE, MemoryRecord, State, with_fields
 from ..model.values import Value
 from .files import is_chunked
 
@@ -100,7 +100,7 @@ class OutcomeVerbs(Memories):
                 "access_count": before.access_count + 1,
                 "last_accessed_at": max(now, before.last_accessed_at or now),
             }
-            after = replace(before, **changes, updated_at=now)
+            after = with_fields(before, **changes, updated_at=now)
             transaction.change(row, before, after, {}, "reinforce", changes)
         return self._engine.current(after)
 
@@ -200,7 +200,7 @@ def _set_outcome(
         taken = key is not None and writer.by_key(before.namespace, key)
         if not taken and not before.expired(transaction.now):
             state = "live"
-    after = replace(before, outcome=outcome, state=state, updated_at=transaction.now)
+    after = with_fields(before, outcome=outcome, state=state, updated_at=transaction.now)
     moved = {} if state == before.state else {"state": state}
     changes = {"outcome": outcome, **moved, **details}
     transaction.change(row, before, after, {}, action, changes)

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, TypeAlias
 from weakref import WeakSet
@@ -33,7 +33,7 @@ from ..model.filters import Filter, sees_accesses
 from ..model.ids import IdFactory
 from ..model.port import DIMENSION_SETTING, EMBEDDED, Changes, Row, Stored
 from ..model.progress import STEP, Tell
-from ..model.records import RECORD_FIELDS, MemoryRecord, State, embedded_text
+from ..model.records import RECORD_FIELDS, MemoryRecord, State, embedded_text, with_fields
 from ..storage import PART, FullBackend, FullWriter
 
 _logger = logging.getLogger(__name__)
@@ -86,15 +86,13 @@ class Transaction:
         """Insert new live records, each with vectors."""
         if not new:
             return
+        self._check_vectors()
         records = [record for record, _ in new]
         for record in records:
             self.check_source(record)
             self._note_key(record)
-        self._check_vectors()
-        rows = self.writer.insert_all(records, (vectors for _, vectors in new), self.now)
-        self.live.update((row.row, row) for row in rows)
-        self.rows.update(row.row for row in rows)
-        self.namespaces.update(record.namespace for record in records)
+        for row in self.writer.insert_all(records, (vectors for _, vectors in new), self.now):
+            self._note(row)
 
     def change(
         self,
@@ -137,7 +135,7 @@ class Transaction:
         """Give records, with their rows, a *state* that is not live."""
         if self.parts is not None:
             for row, record in found:
-                gone = replace(record, state=state, updated_at=self.now)
+                gone = with_fields(record, state=state, updated_at=self.now)
                 self.change(row, record, gone, {}, action, {"state": state})
             return
         for row, record in found:
@@ -245,13 +243,15 @@ class Engine:
     def admit(self, record: MemoryRecord) -> MemoryRecord:
         """Return *record* as the store takes it: of the engine's source, and screened."""
         if self.source is not None and record.source is None:
-            record = replace(record, source=self.source)
+            record = with_fields(record, source=self.source)
         if self.screen is not None:
             content = self.screen(record)
             if content is None:
                 raise ScreenedError(record.content)
             if content != record.content:
-                record = replace(record, content=fields.content("what the screen returns", content))
+                record = with_fields(
+                    record, content=fields.content("what the screen returns", content)
+                )
                 fields.check_held(record.content, record.value)
         return record
 

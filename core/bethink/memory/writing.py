@@ -6,7 +6,6 @@ Each verb checks every argument first, then runs one transaction.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final, Literal, Protocol, TypeAlias
 
@@ -27,6 +26,7 @@ from ..model.records import (
     different,
     new_record,
     non_empty_fields,
+    with_fields,
 )
 from .engine import Engine, Transaction
 
@@ -115,32 +115,28 @@ def _store_new(
     replaced: list[MemoryRecord] = []
     fresh: list[tuple[MemoryRecord, dict[str, Vector]]] = []
     keys = set[tuple[str, str]]()
-
-    def store_fresh() -> None:
-        transaction.add_all(fresh)
-        fresh.clear()
-
-    def retire_for(found: Stored, id: str) -> None:
-        store_fresh()
-        replaced.append(supersede(transaction, *found, id))
-
     if finder is not None:
         finder.begin(transaction)
     for (record, named, old), vector in zip(built, vectors, strict=True):
-        place = record.namespace, record.key or ""
-        if finder is not None or old is not None or place in keys:
-            store_fresh()
+        place = None if record.key is None else (record.namespace, record.key)
+        if fresh and (finder is not None or old is not None or place in keys):
+            transaction.add_all(fresh)
+            fresh = []
         merged = finder.merge(transaction, record, vector, old) if finder else None
         stored.append(merged or record)
         if old is not None:
-            retire_for(find_live(transaction, old, expired=True), stored[-1].id)
-        if merged is None:
-            if record.key is not None:
-                keys.add(place)
-                if holder := transaction.writer.by_key(*place):
-                    retire_for(holder, record.id)
-            fresh.append((record, {**named, EMBEDDED: vector}))
-    store_fresh()
+            found = find_live(transaction, old, expired=True)
+            replaced.append(supersede(transaction, *found, stored[-1].id))
+        if merged is not None:
+            continue
+        if place is not None:
+            keys.add(place)
+            if holder := transaction.writer.by_key(*place):
+                transaction.add_all(fresh)
+                fresh = []
+                replaced.append(supersede(transaction, *holder, record.id))
+        fresh.append((record, {**named, EMBEDDED: vector}))
+    transaction.add_all(fresh)
     latest = {each.id: each for each in (*stored, *replaced)}
     return [latest[each.id] for each in stored]
 
@@ -247,15 +243,15 @@ def _brought_back(
 
     A live record loses an expiry in the past, which would hide the record at once.
     """
-    back = replace(record, updated_at=transaction.now)
+    back = with_fields(record, updated_at=transaction.now)
     successor = successor_of(transaction, record)
     standing = successor is not None and successor.state not in ("forgotten", "erased")
     if standing or record.superseded_by in returning:
-        return replace(back, state="superseded")
+        return with_fields(back, state="superseded")
     check_key_free(transaction, record)
     expiry = None if record.expired(transaction.now) else record.expires_at
     outcome = max(record.outcome, LOWEST_LIVE)
-    return replace(back, state="live", superseded_by=None, expires_at=expiry, outcome=outcome)
+    return with_fields(back, state="live", superseded_by=None, expires_at=expiry, outcome=outcome)
 
 
 def successor_of(transaction: Transaction, record: MemoryRecord) -> MemoryRecord | None:
@@ -336,7 +332,7 @@ def supersede(
 
     *details* are more changes for the journal.
     """
-    gone = replace(old, state="superseded", superseded_by=by, updated_at=transaction.now)
+    gone = with_fields(old, state="superseded", superseded_by=by, updated_at=transaction.now)
     changes = {"state": "superseded", "superseded_by": by, **details}
     transaction.change(row, old, gone, {}, action, changes)
     return gone
@@ -364,7 +360,7 @@ def _after(before: MemoryRecord, fields: Mapping[str, Any], now: float) -> Memor
     changes = dict(fields)
     if changes.get("occurred_at", now) is None:
         changes["occurred_at"] = before.created_at
-    return replace(before, **changes, updated_at=now)
+    return with_fields(before, **changes, updated_at=now)
 
 
 def _changes(before: MemoryRecord, after: MemoryRecord) -> dict[str, Any]:

@@ -239,9 +239,19 @@ def new_record(*values: Any, **named: Any) -> MemoryRecord:
     return record
 
 
+def with_fields(record: MemoryRecord, **changes: Any) -> MemoryRecord:
+    """Return *record* with *changes*; ``replace`` would take three times as long."""
+    draft = _Draft(*_values(record))
+    for name, value in changes.items():
+        setattr(draft, name, value)
+    draft.__class__ = MemoryRecord
+    changed: MemoryRecord = draft
+    return changed
+
+
 def with_accesses(record: MemoryRecord, count: int, last: float | None) -> MemoryRecord:
     """Return *record* with *count* accesses, the last at *last*, sharing no mutable value."""
-    draft = _Draft(*_values(record))  # ``replace`` would take three times as long
+    draft = _Draft(*_values(record))
     draft.access_count, draft.last_accessed_at = count, last
     draft.metadata = _own(record.metadata) if record.metadata else {}
     if record.value is not None:

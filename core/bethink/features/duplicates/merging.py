@@ -7,7 +7,7 @@ the sum of outcomes and accesses. The record keeps id and history.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, Final
 
@@ -19,7 +19,7 @@ from ...model.filters import Filter, unexpired
 from ...model.namespaces import Scope
 from ...model.port import EMBEDDED
 from ...model.progress import Tell
-from ...model.records import LOWEST_LIVE, RECORD_FIELDS, MemoryRecord, different
+from ...model.records import LOWEST_LIVE, RECORD_FIELDS, MemoryRecord, different, with_fields
 from ...model.values import Value
 from ..statements import ParsedRecord, parse_record
 from .similarity import DuplicateIndex, is_imported, similarity_function
@@ -52,7 +52,7 @@ def combine(kept: MemoryRecord, other: MemoryRecord, *, counted: bool = False) -
     if counted:
         accesses = max(kept.access_count, other.access_count)
         earned = max(kept, other, key=lambda each: each.updated_at).outcome
-    return replace(
+    return with_fields(
         kept,
         content=other.content if has_more_words(other, kept) else kept.content,
         **{name: getattr(other if getattr(kept, name) is None else kept, name) for name in _FILLED},
@@ -89,7 +89,7 @@ def absorb(
     names = sorted(different(kept, after))
     changes: dict[str, Any] = {name: getattr(after, name) for name in names}
     fresh = {} if vector is None or after.content == kept.content else {EMBEDDED: vector}
-    after = replace(after, updated_at=transaction.now)
+    after = with_fields(after, updated_at=transaction.now)
     details = {**changes, "merged": [other.id for other in others]}
     transaction.change(row, kept, after, fresh, "merge", details)
     return after

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -24,7 +23,7 @@ from ...model.arrays import Positions, Vector
 from ...model.filters import Where, matcher, parse
 from ...model.namespaces import Scope, check_scope
 from ...model.port import EMBEDDED
-from ...model.records import MemoryRecord
+from ...model.records import MemoryRecord, with_fields
 from ..statements import MIN_DUPLICATE_COSINE, ParsedRecord, parse_record
 from .merging import absorb
 from .similarity import DuplicateIndex, are_interchangeable, cosine, is_within
@@ -157,7 +156,7 @@ class WriteFinder(DuplicateSearch):
         self, transaction: Transaction, record: MemoryRecord, vector: Vector, replaced: str | None
     ) -> MemoryRecord | None:
         """Merge *record* into the most similar near-duplicate; see ``DuplicateFinder.merge``."""
-        accessed = replace(record, access_count=1, last_accessed_at=transaction.now)
+        accessed = with_fields(record, access_count=1, last_accessed_at=transaction.now)
         parsed = parse_record(accessed)
         found = self.to(transaction, parsed, replaced)
         if found is None:
@@ -197,7 +196,7 @@ def find_near_duplicates(
     for record, its in _candidates(engine, scope, [new], [vector], least):
         if record.id != new.id and passes(record) and not record.expired(now):
             found[record.id] = record
-            search.add(parse_record(replace(record, namespace=new.namespace)), its)
+            search.add(parse_record(with_fields(record, namespace=new.namespace)), its)
     return [(found[record.id], cosine) for record, cosine in search.drain(parse_record(new))]
 
 

@@ -7,7 +7,6 @@ a counter stays one record, and the log has the history.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from ...calls import suggesting
@@ -18,7 +17,7 @@ from ...model.arrays import Vector
 from ...model.filters import parse, unexpired
 from ...model.namespaces import check_namespace
 from ...model.port import Page
-from ...model.records import MemoryRecord
+from ...model.records import MemoryRecord, with_fields
 from .atomic import MISSING, UNCHANGED, AtomicMemory
 from .interface import MemoryItem
 
@@ -94,7 +93,7 @@ class KeyedMemory(AtomicMemory):
             if value is UNCHANGED:
                 return False
             if before is not None and not before.content and vectors is None:
-                after = engine.admit(replace(before, value=value, updated_at=now))
+                after = engine.admit(with_fields(before, value=value, updated_at=now))
                 changes = {"value": value}
                 transaction.change(row, before, after, {}, "update", changes, new_row=newest)
             else:

@@ -12,7 +12,6 @@ import os
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from typing import Final, Literal
 
 from ...errors import (
@@ -25,7 +24,7 @@ from ...errors import (
 )
 from ...model.arrays import Vector
 from ...model.port import EMBEDDED, Row
-from ...model.records import MemoryRecord, State, non_empty_fields
+from ...model.records import MemoryRecord, State, non_empty_fields, with_fields
 from ..abilities import Problem
 from ..anchors import Anchor
 from ..sql.authenticator import EMBEDDED_VECTOR, ENTRY, NAMED_VECTOR, KeyedAuthenticator, parse_code
@@ -208,7 +207,7 @@ class KeyedWriter(SQLiteWriter):
         self, found: Sequence[tuple[int, MemoryRecord]], state: State, at: float, action: str
     ) -> None:
         for row, record in found:
-            gone = replace(record, state=state, updated_at=at)
+            gone = with_fields(record, state=state, updated_at=at)
             self.patch(row, gone)
             self.journal(action, at, gone, row, row, {"state": state})
 
