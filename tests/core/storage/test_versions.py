@@ -34,7 +34,7 @@ ADDED = (
     ("model/records.py", "    outcome: float = 0.0\n", "    mood: str | None = None\n"),
     (
         "model/records.py",
-        '_NUMBER, "number", given=False\n    ),\n',
+        '    "outcome": RecordField(_outcome, _NUMBER, "number", given=False),\n',
         '    "mood": RecordField(_label, str | None, "text", merged="filled"),\n',
     ),
     (
