@@ -123,7 +123,7 @@ def test_a_tag_is_looked_for_in_the_file() -> None:
 def test_a_list_finds_what_it_lists(
     keys: list[str], listed: list[Any], operator: str, turned: bool
 ) -> None:
-    where: dict[str, Any] = {"key": {operator: listed}}
+    where: dict[str, Any] = {"key": {operator: [*listed, "no key"]}}
     where = {"$not": where} if turned else where
     with MemoryStore() as store:
         stored = [store.store("", value=1, key=key) for key in keys]
