@@ -15,7 +15,7 @@ def run(words: list[str]) -> int | str:
     command_line = import_module("bethink_adapters.cli")
     if len(words) > 1 or (words and command_line.is_command(words[0])):
         return int(command_line.main(words))
-    shown: int | str = import_module("bethink_adapters.cli.overview").overview(words)
+    shown: int | str = command_line.show_file(words)
     return shown
 
 

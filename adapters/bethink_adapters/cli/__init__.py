@@ -22,19 +22,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     words = sys.argv[1:] if arguments is None else list(arguments)
     in_json = "--json" in words or "--jsonl" in words
-    _open_closed_streams()
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):  # a terminal may know few characters
-            stream.reconfigure(errors="backslashreplace")
+    _prepare_streams()
     context: Context | None = None
     try:
         given = parse(words)
         context = Context(given.command, given)
         _end_as_by_interrupt()
         return _show(context, context.command.run(context))
-    except BrokenPipeError:  # the reader has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    except BrokenPipeError:
+        return _end_output()
     except KeyboardInterrupt:
         return 130
     except SystemExit as end:  # --help and --version
@@ -50,6 +46,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
             context.close()
 
 
+def show_file(words: list[str]) -> int | str:
+    """Print what the file in *words* holds; return 0, or why the file cannot be shown."""
+    from .overview import overview
+
+    _prepare_streams()
+    try:
+        shown = overview(words)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return _end_output()
+    return shown
+
+
 def is_command(word: str) -> bool:
     """Return whether *word* begins a command line: the name of a command, or an option."""
     from .parser import BY_NAME
@@ -57,11 +66,23 @@ def is_command(word: str) -> bool:
     return word in BY_NAME or word.startswith("-")
 
 
-def _open_closed_streams() -> None:
-    """Give standard streams that the caller closed, as by ``>&-``, an empty end."""
+def _prepare_streams() -> None:
+    """Give standard streams that the caller closed, as by ``>&-``, an empty end.
+
+    Characters that a terminal does not know are escaped.
+    """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _end_output() -> int:
+    """Write nothing more, since the reader has seen enough."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
 
 
 def _end_as_by_interrupt() -> None:

@@ -108,6 +108,22 @@ def test_a_closed_pipe_ends_quietly(file: Path) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals and pipes of POSIX")
+def test_an_overview_that_nobody_reads_ends_quietly(file: Path) -> None:
+    MemoryStore(file).close()
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [sys.executable, "-m", "bethink", str(file)],
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        env=environment(file),
+        check=False,
+    )
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals and pipes of POSIX")
 @pytest.mark.parametrize(
     ("words", "closed", "code"),
     [("recall standup", ">&-", 0), ("store -", "<&-", 2), ("get --key none", "2>&-", 1)],
