@@ -37,6 +37,7 @@ from .scope import Accessed as Accessed
 from .scope import ScopeIndex
 from .scope_lru import MAX_RESIDENT as MAX_RESIDENT
 from .scope_lru import ScopeLRU
+from .segments import unsaved_segments
 from .unit_vectors import DECIMALS as DECIMALS
 from .unit_vectors import cosines as cosines
 from .unit_vectors import directions as directions
@@ -335,7 +336,8 @@ class ResidentIndex:
         if not index.has_new_blocks:
             return True
         touched = self._backend.rows_of(list(self.touches.unwritten()))
-        unsaved = index.unsaved(self._seen, self._backend.by_row(list(touched.values())))
+        records = self._backend.by_row(list(touched.values()))
+        unsaved = unsaved_segments(index, self._seen, records)
         numbers = self._backend.save([segment for _, segment in unsaved]) if unsaved else []
         for (number, _), saved in zip(unsaved, numbers, strict=True):
             index.keyword.mark_saved(number, saved)

@@ -15,16 +15,16 @@ import numpy as np
 
 from ..model.arrays import Column, Floats, Positions, Rows, Truths
 from ..model.filters import Filter
-from ..model.namespaces import Scope, covers, from_pattern
+from ..model.namespaces import Scope, covers
 from ..model.port import EMBEDDED, IndexData, Row, Segment
 from ..model.records import MemoryRecord
 from .caches import RecordCache, VectorCache
 from .columns import FOREVER, MUTABLE, NEVER, ROOM, Columns, numbers, table
 from .documents import Document, document
 from .field_columns import FieldColumns
-from .keyword import BLOCK_DOCUMENTS, Block, KeywordIndex
+from .keyword import BLOCK_DOCUMENTS, KeywordIndex
 from .reader import ScopeReader
-from .segments import STORED, Owners, Piece, pack, unpack
+from .segments import Owners, Piece, to_segment, unpack
 from .threads import Threads
 from .vectors import VectorColumn
 
@@ -180,7 +180,7 @@ class ScopeIndex:
         if not self.size:
             return b""
         self.keyword.freeze()
-        return bytes(self._segment(self.keyword.blocks[0], self.loaded_at, {}).data)
+        return bytes(to_segment(self, self.keyword.blocks[0], self.loaded_at, {}).data)
 
     @classmethod
     def unpacked(cls, reader: ScopeReader, dimension: int, data: bytes) -> ScopeIndex:
@@ -295,59 +295,13 @@ class ScopeIndex:
             self._exact[name] = VectorCache(self.reader, self.columns, name, dimension)
         return column
 
-    def unsaved(self, head: int, touched: Mapping[int, MemoryRecord]) -> list[tuple[int, Segment]]:
-        """Return the unsaved blocks, by number, as segments true at *head*.
-
-        Rows *touched* lately have the accesses of the file: later accesses may never be written.
-        """
-        blocks = self.keyword.blocks
-        late = any(block.save_tried and not block.saved for block in blocks)
-        if late or not isinstance(self.scope, str):
-            return []  # what follows a block that came too late would leave a gap before it
-        return [
-            (number, self._segment(block, head, touched))
-            for number, block in enumerate(blocks)
-            if not block.save_tried
-        ]
-
-    def _segment(self, block: Block, head: int, touched: Mapping[int, MemoryRecord]) -> Segment:
-        span = slice(block.start, block.start + block.size)
-        columns = {name: self.columns[name][span].copy() for name in STORED}
-        places = self.positions(list(touched)) - block.start
-        for place, record in zip(places, touched.values(), strict=True):
-            if 0 <= place < block.size:
-                for name, value in numbers(record).items():
-                    columns[name][place] = value
-        threads, thread = self._threads_of(columns["thread"])
-        piece = Piece(
-            {**columns, "thread": thread},
-            block,
-            [name for _, name in threads],
-            self.vectors[EMBEDDED].quantised(span.start, span.stop),
-        )
-        if from_pattern(str(self.scope)) != self.scope:
-            codes, owners = np.unique(self.columns["namespace"][span], return_inverse=True)
-            known = list(self.namespaces)
-            names = {known[code]: number for number, code in enumerate(codes.tolist())}
-            held_by = np.array([names[name] for name, _ in threads], dtype=np.int32)
-            found = Owners(list(names), owners.astype(np.int32), held_by)
-            piece = replace(piece, owners=found)
-        rows = columns["row"]
-        count = int(columns["live"].sum())
-        return Segment(
-            str(self.scope), int(rows[0]), int(rows[-1]), count, head, pack(piece), 0, block.saved
-        )
-
     def _adopt(
         self, segment: Segment, piece: Piece, survivors: Mapping[str, frozenset[int]]
     ) -> None:
-        rows, alive = piece.columns["row"], survivors.get(segment.namespace)
-        living = piece.columns["live"] if alive is None else np.isin(rows, list(alive))
-        if piece.owners is not None and alive is not None:  # a row may be in a segment of its own
-            piece, living = piece.only(living), living[living]
-            rows = piece.columns["row"]
-            if not len(rows):
-                return
+        piece, living = piece.surviving(survivors.get(segment.namespace))
+        rows = piece.columns["row"]
+        if not len(rows):
+            return
         owners = piece.owners or Owners(
             [segment.namespace], *(np.zeros(len(of), dtype=int) for of in (rows, piece.threads))
         )
@@ -403,7 +357,7 @@ class ScopeIndex:
     def _namespace(self, name: str) -> int:
         return self.namespaces.setdefault(name, len(self.namespaces))
 
-    def _threads_of(self, threads: Column) -> tuple[list[tuple[str, str]], Column]:
+    def thread_names(self, threads: Column) -> tuple[list[tuple[str, str]], Column]:
         """Return the names of *threads* and the column of the threads' numbers among the names."""
         used, numbers = np.unique(threads, return_inverse=True)
         first = int(used[0] < 0)
@@ -451,7 +405,7 @@ class ScopeIndex:
             column.keep(kept)
         for cache in self._exact.values():
             cache.keep(kept)
-        names, self.columns["thread"][:] = self._threads_of(self.columns["thread"])
+        names, self.columns["thread"][:] = self.thread_names(self.columns["thread"])
         self.threads = Threads(self.columns)
         for name in names:
             self.threads.code(name)

@@ -5,13 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from ..model.arrays import Column
-from .columns import MUTABLE
+from ..model.arrays import Column, Truths
+from ..model.namespaces import from_pattern
+from ..model.port import EMBEDDED, Segment
+from ..model.records import MemoryRecord
+from .columns import MUTABLE, numbers
 from .keyword import Block, new_places, without
+
+if TYPE_CHECKING:
+    from .scope import ScopeIndex
 
 STORED: Final = (
     *("row", "ordinal", "live", "length", "words", "content_words", "is_question", "tells_time"),
@@ -48,7 +54,17 @@ class Piece:
     vectors: tuple[Column, Column, float]
     owners: Owners | None = None
 
-    def only(self, kept: Column) -> Piece:
+    def surviving(self, alive: frozenset[int] | None) -> tuple[Piece, Truths]:
+        """Return the piece, and which rows are live: those *alive*, or as saved if None.
+
+        Of several namespaces only live rows stay, since a row may be in a second segment by now.
+        """
+        if alive is None:
+            return self, self.columns["live"]
+        living: Truths = np.isin(self.columns["row"], list(alive))
+        return (self, living) if self.owners is None else (self._only(living), living[living])
+
+    def _only(self, kept: Column) -> Piece:
         """Return the piece of the rows that are True in *kept*."""
         codes, scale, error = self.vectors
         owners = self.owners
@@ -115,3 +131,46 @@ def unpack(data: bytes | memoryview) -> Piece:
         vectors=(arrays["codes"], arrays["scale"], header["error"]),
         owners=names and Owners(names, arrays["owner"], arrays["thread_owner"]),
     )
+
+
+def unsaved_segments(
+    index: ScopeIndex, head: int, touched: Mapping[int, MemoryRecord]
+) -> list[tuple[int, Segment]]:
+    """Return the unsaved blocks of *index*, by number, as segments true at *head*.
+
+    Rows *touched* lately have the accesses of the file: later accesses may never be written.
+    """
+    blocks = index.keyword.blocks
+    late = any(block.save_tried and not block.saved for block in blocks)
+    if late or not isinstance(index.scope, str):
+        return []  # what follows a block that came too late would leave a gap before it
+    return [
+        (number, to_segment(index, block, head, touched))
+        for number, block in enumerate(blocks)
+        if not block.save_tried
+    ]
+
+
+def to_segment(
+    index: ScopeIndex, block: Block, head: int, touched: Mapping[int, MemoryRecord]
+) -> Segment:
+    """Return *block* of *index* as a segment; see ``unsaved_segments``."""
+    span = slice(block.start, block.start + block.size)
+    columns = {name: index.columns[name][span].copy() for name in STORED}
+    places = index.positions(list(touched)) - block.start
+    for place, record in zip(places, touched.values(), strict=True):
+        if 0 <= place < block.size:
+            for name, value in numbers(record).items():
+                columns[name][place] = value
+    threads, columns["thread"] = index.thread_names(columns["thread"])
+    vectors = index.vectors[EMBEDDED].quantised(span.start, span.stop)
+    piece = Piece(columns, block, [name for _, name in threads], vectors)
+    if from_pattern(str(index.scope)) != index.scope:
+        codes, owners = np.unique(index.columns["namespace"][span], return_inverse=True)
+        known = list(index.namespaces)
+        names = {known[code]: number for number, code in enumerate(codes.tolist())}
+        held_by = np.array([names[name] for name, _ in threads], dtype=np.int32)
+        piece = replace(piece, owners=Owners(list(names), owners.astype(np.int32), held_by))
+    rows, count = columns["row"], int(columns["live"].sum())
+    first, last, data = int(rows[0]), int(rows[-1]), pack(piece)
+    return Segment(str(index.scope), first, last, count, head, data, 0, block.saved)

@@ -13,6 +13,7 @@ from bethink.index import keyword, scope
 from bethink.index.documents import MISMATCH_FACTOR, PERIOD_BONUS
 from bethink.index.keyword_scoring import keyword_scores
 from bethink.index.scope import ScopeIndex
+from bethink.index.segments import unsaved_segments
 from bethink.model.filters import Compare, Filter
 from bethink.model.namespaces import Scope
 from bethink.model.port import EMBEDDED, IndexData, Row, Segment
@@ -197,7 +198,7 @@ def test_an_access_counts_in_place() -> None:
 def saved(index: ScopeIndex) -> tuple[Segment, ...]:
     """Return the sealed blocks as segments, as if a backend had kept them."""
     segments = []
-    for number, segment in index.unsaved(1, {}):
+    for number, segment in unsaved_segments(index, 1, {}):
         index.keyword.mark_saved(number, number + 1)
         segments.append(replace(segment, number=number + 1))
     return tuple(segments)
@@ -246,7 +247,7 @@ def test_what_is_saved_is_as_if_loaded_at_once() -> None:
         again.vectors[EMBEDDED].scan(query), index.vectors[EMBEDDED].scan(query), strict=True
     ):
         assert one == pytest.approx(other, abs=1e-6)
-    assert index.unsaved(1, {}) == []
+    assert unsaved_segments(index, 1, {}) == []
 
 
 def test_what_died_since_it_was_saved_stays_dead() -> None:
@@ -268,7 +269,7 @@ def test_what_was_touched_is_saved_as_the_file_has_it_and_nothing_else_is() -> N
     index = loaded(ROWS[:3])
     index.touch([1, 3], 1, 50.0)
     touched = {1: ROWS[0].record, 99: replace(ROWS[2].record, access_count=7)}
-    ((_, segment),) = index.unsaved(1, touched)
+    ((_, segment),) = unsaved_segments(index, 1, touched)
     again = loaded([], segments=(replace(segment, number=1),))
     assert again.columns["accesses"].tolist() == [0, 0, 1]
 
@@ -285,16 +286,16 @@ def test_only_a_single_namespace_is_saved() -> None:
     index = loaded(ROWS, EVERYWHERE)
     index.keyword.freeze()
     assert index.keyword.has_new_blocks
-    assert index.unsaved(1, {}) == []
+    assert unsaved_segments(index, 1, {}) == []
 
 
 def test_nothing_is_saved_after_a_block_that_came_too_late() -> None:
     index = loaded(ROWS[:3])
-    ((number, _),) = index.unsaved(1, {})
+    ((number, _),) = unsaved_segments(index, 1, {})
     index.keyword.mark_saved(number, None)
     index.apply([ROWS[3]], [])
     index.keyword.freeze()
-    assert index.unsaved(1, {}) == []
+    assert unsaved_segments(index, 1, {}) == []
 
 
 def test_named_vectors_are_read_on_first_use_and_kept_current() -> None:
@@ -365,7 +366,7 @@ def test_the_dead_of_segments_are_left_out_on_loading() -> None:
     index = ScopeIndex.of(Shelf(), 2, loading)
     assert index.columns["row"].tolist() == [2, 9, 12]
     assert told(index) == pytest.approx(told(loaded([row(2), row(9), row(12)])))
-    ((_, segment),) = index.unsaved(2, {})
+    ((_, segment),) = unsaved_segments(index, 2, {})
     assert (segment.first, segment.last, segment.count) == (2, 12, 3)
     assert set(segment.replaces) == {each.number for each in segments}
 
@@ -462,7 +463,7 @@ def test_each_memory_knows_its_namespace(asked: Scope, expected: list[int]) -> N
     for part, name in zip(parts, ("ab", "a/b"), strict=True):
         part.scope = name
         part.keyword.freeze()
-    saved = tuple(segment for part in parts for _, segment in part.unsaved(7, {}))
+    saved = tuple(segment for part in parts for _, segment in unsaved_segments(part, 7, {}))
     alone = [each for each in spread if each.row in (1, 4)]
     index = loaded(alone, EVERYWHERE, segments=saved)
     index.apply([spread[6]], [])
