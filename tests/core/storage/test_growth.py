@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bethink import HashEmbedder, MemoryStore, Subtree, ValidationError
+from bethink import EVERYWHERE, HashEmbedder, MemoryStore, Subtree, ValidationError
 from bethink.features import history
 from bethink.storage.sql import inspection
 from bethink.storage.sql.authenticator import NO_AUTH
@@ -188,3 +188,27 @@ def test_the_export_of_a_namespace_reads_the_entries_of_its_records_alone(
         read = count_calls(monkeypatch, NO_AUTH, "to_entry")
         assert store.export(tmp_path / "one.jsonl", namespace="of/7") == 10
     assert len(read) == 2 * 10
+
+
+@pytest.mark.parametrize("many", [100, 2000])
+def test_the_newest_of_all_namespaces_are_found_without_a_look_at_the_rest(many: int) -> None:
+    with MemoryStore(embedder=EMBEDDER) as store:
+        ids = [
+            record.id
+            for record in store.store_many(
+                {"content": f"note {n}", "namespace": f"users/{n % 50}"} for n in range(many)
+            )
+        ]
+        for id in (ids[0], ids[-5], ids[7]):
+            store.update(id, content=f"changed {id}")
+        store.forget(ids[-3])
+        newest = store.all(namespace=EVERYWHERE)[::-1]
+        steps: list[int] = []
+        connection = connections_of(store)._writer  # no public name counts the steps of SQLite
+        connection.set_progress_handler(lambda: steps.append(1), 100)
+        found = store.all(namespace=EVERYWHERE, order="newest", limit=4, offset=3)
+        connection.set_progress_handler(None, 0)
+        assert found == newest[3:7]
+        assert len(steps) < 60
+        few = store.all(namespace=EVERYWHERE, order="newest", limit=9, where={"category": "none"})
+        assert few == []

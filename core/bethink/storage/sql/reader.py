@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, Final
 
 from ...model.filters import Filter, matcher
-from ...model.namespaces import Scope
+from ...model.namespaces import EVERYWHERE, Scope
 from ...model.port import Page, Stored
 from ...model.records import LIVE, MemoryRecord, State
 from ..abilities import cut_page
@@ -17,6 +17,9 @@ from .where import Condition, selection
 
 _SPARE_RECORDS: Final = 32
 """Read beyond twice a page, where SQL knows a filter only in part."""
+
+_LAST_ROWS: Final = 4
+"""So many times a page of the last rows, and the spare records, are asked for the newest."""
 
 
 class SQLReader:
@@ -49,13 +52,14 @@ class SQLReader:
         states: Collection[State] = LIVE,
     ) -> list[Stored]:
         page = page or Page()
-        condition = self._selection(scope, where, states)
+        condition, everywhere = self._selection(scope, where, states), scope is EVERYWHERE
         if condition.exact:
-            return self._page(condition, page)
+            return self._page(condition, page, everywhere=everywhere)
         passes, end = matcher(where), None if page.limit is None else page.offset + page.limit
         asked = None if end is None else 2 * end + _SPARE_RECORDS
         while True:  # until enough of the records pass the whole filter
-            found = self._page(condition, page._replace(limit=asked, offset=0))
+            some = page._replace(limit=asked, offset=0)
+            found = self._page(condition, some, everywhere=everywhere)
             passing = [each for each in found if passes(each.record)]
             if end is None or asked is None or len(found) < asked or len(passing) >= end:
                 return cut_page(page, passing)
@@ -70,8 +74,10 @@ class SQLReader:
         chosen = f"SELECT row, {OUTLINE} FROM records {using} WHERE {sql} ORDER BY ordinal"
         return _stored(self._rows(chosen, *parameters), to_outline)
 
-    def _page(self, condition: Condition, page: Page) -> list[Stored]:
-        """Return the *page* of the records that meet *condition*."""
+    def _page(self, condition: Condition, page: Page, *, everywhere: bool) -> list[Stored]:
+        """Return the *page* of the records that meet *condition*, of all namespaces or of some."""
+        if everywhere and page.by == "ordinal" and page.descending and page.limit is not None:
+            condition = _among_last_rows(condition, page.offset + page.limit)
         sql, parameters, _, using = condition
         order, parameters = order_sql(page), (*parameters, *limits(page))
         if page.by in ("ordinal", "row", "key"):
@@ -94,6 +100,20 @@ def _stored(
     """Return rows with a number first and the columns of *to_record* behind."""
     new = tuple.__new__  # ``Stored`` itself takes twice as long
     return [new(Stored, (values[0], to_record(values[1:]))) for values in found]
+
+
+def _among_last_rows(condition: Condition, count: int) -> Condition:
+    """Return *condition* for at least the *count* records with the greatest ordinals.
+
+    No ordinal is greater than the row, so a record of an ordinal is not in an earlier row. Without
+    an index of ordinals SQLite would sort all records.
+    """
+    last = f"SELECT ordinal FROM records WHERE {condition.sql} ORDER BY row DESC LIMIT ?"
+    least = f"SELECT ordinal FROM ({last}) AS newest ORDER BY ordinal DESC LIMIT 1 OFFSET ?"
+    some = _LAST_ROWS * count + _SPARE_RECORDS  # old records with new rows are among the last, too
+    parameters = (*condition.parameters, *condition.parameters, some, max(count - 1, 0))
+    sql = f"{condition.sql} AND row >= coalesce(({least}), 0)"
+    return condition._replace(sql=sql, parameters=parameters)
 
 
 def order_sql(page: Page) -> str:
