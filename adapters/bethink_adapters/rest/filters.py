@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Self
 
 from pydantic import (
     ConfigDict,
@@ -37,12 +37,31 @@ _Object = Annotated[
 """A mapping to equal; a name that begins with "$" would be an operator."""
 
 
-class Condition(Body):
-    """Operators on a field; all must hold."""
+class _Operators(Body):
+    """Operators on a field, of which at least one must be given; all must hold."""
 
     model_config = ConfigDict(
         extra="forbid", strict=True, allow_inf_nan=False, json_schema_extra={"minProperties": 1}
     )
+    exists: StrictBool = Field(True, alias="$exists")
+
+    @model_validator(mode="after")
+    def _holds_some(self) -> Self:
+        if not self.model_fields_set:
+            raise ValueError("a condition needs an operator")
+        return self
+
+
+class _Search(_Operators):
+    """Operators that look into a text or a list."""
+
+    contains: Present | None = Field(None, alias="$contains")
+    contains_any: list[Any] = Field([], alias="$contains_any")
+
+
+class _Comparison(_Search):
+    """Operators on a value of any kind."""
+
     eq: Present | None = Field(None, alias="$eq")
     ne: Present | None = Field(None, alias="$ne")
     gt: Measure = Field(0, alias="$gt")
@@ -51,28 +70,51 @@ class Condition(Body):
     lte: Measure = Field(0, alias="$lte")
     among: list[Any] = Field([], alias="$in")
     not_among: list[Any] = Field([], alias="$nin")
-    contains: Present | None = Field(None, alias="$contains")
-    contains_any: list[Any] = Field([], alias="$contains_any")
-    exists: StrictBool = Field(True, alias="$exists")
+
+
+class Condition(_Comparison):
+    """Operators on the tags."""
+
     opposite: _Plain | Condition = Field(None, alias="$not")
 
-    @model_validator(mode="after")
-    def _holds_some(self) -> Condition:
-        if not self.model_fields_set:
-            raise ValueError("a condition needs an operator")
-        return self
 
-
-class Inside(Condition):
+class Inside(_Comparison):
     """Operators on a path in metadata or value, where a mapping may be meant."""
 
     opposite: _Plain | Inside | _Object = Field(None, alias="$not")
 
 
-class Moments(Body):
+class Texts(_Search):
+    """Operators on a text."""
+
+    eq: StrictStr | None = Field(None, alias="$eq")
+    ne: StrictStr | None = Field(None, alias="$ne")
+    gt: StrictStr = Field("", alias="$gt")
+    gte: StrictStr = Field("", alias="$gte")
+    lt: StrictStr = Field("", alias="$lt")
+    lte: StrictStr = Field("", alias="$lte")
+    among: list[StrictStr | None] = Field([], alias="$in")
+    not_among: list[StrictStr | None] = Field([], alias="$nin")
+    opposite: StrictStr | Texts | None = Field(None, alias="$not")
+
+
+class Numbers(_Search):
+    """Operators on a number."""
+
+    eq: Number | None = Field(None, alias="$eq")
+    ne: Number | None = Field(None, alias="$ne")
+    gt: Number = Field(0, alias="$gt")
+    gte: Number = Field(0, alias="$gte")
+    lt: Number = Field(0, alias="$lt")
+    lte: Number = Field(0, alias="$lte")
+    among: list[Number | None] = Field([], alias="$in")
+    not_among: list[Number | None] = Field([], alias="$nin")
+    opposite: Number | Numbers | None = Field(None, alias="$not")
+
+
+class Moments(_Operators):
     """Operators on a time."""
 
-    model_config = Condition.model_config
     eq: Time | None = Field(None, alias="$eq")
     ne: Time | None = Field(None, alias="$ne")
     gt: Time = Field(0.0, alias="$gt")
@@ -81,17 +123,11 @@ class Moments(Body):
     lte: Time = Field(0.0, alias="$lte")
     among: list[Time | None] = Field([], alias="$in")
     not_among: list[Time | None] = Field([], alias="$nin")
-    exists: StrictBool = Field(True, alias="$exists")
     opposite: Time | Moments | None = Field(None, alias="$not")
 
-    @model_validator(mode="after")
-    def _holds_some(self) -> Moments:
-        if not self.model_fields_set:
-            raise ValueError("a condition needs an operator")
-        return self
 
-
-_Field = _Plain | Condition
+_Text = StrictStr | Texts | None
+_Number = Number | Numbers | None
 _Instant = Time | Moments | None
 
 
@@ -101,20 +137,20 @@ class Where(Body):
     model_config = ConfigDict(extra="allow", strict=True, allow_inf_nan=False)
     __pydantic_extra__: dict[str, _Plain | Inside | _Object] = Field(init=False)
 
-    id: _Field = None
-    namespace: _Field = None
-    content: _Field = None
-    key: _Field = None
-    thread: _Field = None
-    author: _Field = None
-    category: _Field = None
-    source: _Field = None
-    superseded_by: _Field = None
-    tags: _Field = None
-    importance: _Field = None
-    confidence: _Field = None
-    access_count: _Field = None
-    outcome: _Field = None
+    id: _Text = None
+    namespace: _Text = None
+    content: _Text = None
+    key: _Text = None
+    thread: _Text = None
+    author: _Text = None
+    category: _Text = None
+    source: _Text = None
+    superseded_by: _Text = None
+    tags: _Plain | Condition = None
+    importance: _Number = None
+    confidence: _Number = None
+    access_count: _Number = None
+    outcome: _Number = None
     created_at: _Instant = None
     occurred_at: _Instant = None
     updated_at: _Instant = None

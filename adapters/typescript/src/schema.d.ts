@@ -1370,9 +1370,23 @@ export interface components {
         };
         /**
          * Condition
-         * @description Operators on a field; all must hold.
+         * @description Operators on the tags.
          */
         Condition: {
+            /**
+             * $Exists
+             * @default true
+             */
+            $exists?: boolean;
+            /** $Contains */
+            $contains?: boolean | number | string | unknown[] | {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * $Contains Any
+             * @default []
+             */
+            $contains_any?: unknown[];
             /** $Eq */
             $eq?: boolean | number | string | unknown[] | {
                 [key: string]: unknown;
@@ -1411,20 +1425,6 @@ export interface components {
              * @default []
              */
             $nin?: unknown[];
-            /** $Contains */
-            $contains?: boolean | number | string | unknown[] | {
-                [key: string]: unknown;
-            } | null;
-            /**
-             * $Contains Any
-             * @default []
-             */
-            $contains_any?: unknown[];
-            /**
-             * $Exists
-             * @default true
-             */
-            $exists?: boolean;
             /** $Not */
             $not?: boolean | number | string | unknown[] | components["schemas"]["Condition"] | null;
         };
@@ -1639,6 +1639,20 @@ export interface components {
          * @description Operators on a path in metadata or value, where a mapping may be meant.
          */
         Inside: {
+            /**
+             * $Exists
+             * @default true
+             */
+            $exists?: boolean;
+            /** $Contains */
+            $contains?: boolean | number | string | unknown[] | {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * $Contains Any
+             * @default []
+             */
+            $contains_any?: unknown[];
             /** $Eq */
             $eq?: boolean | number | string | unknown[] | {
                 [key: string]: unknown;
@@ -1677,20 +1691,6 @@ export interface components {
              * @default []
              */
             $nin?: unknown[];
-            /** $Contains */
-            $contains?: boolean | number | string | unknown[] | {
-                [key: string]: unknown;
-            } | null;
-            /**
-             * $Contains Any
-             * @default []
-             */
-            $contains_any?: unknown[];
-            /**
-             * $Exists
-             * @default true
-             */
-            $exists?: boolean;
             /** $Not */
             $not?: boolean | number | string | unknown[] | components["schemas"]["Inside"] | {
                 [key: string]: unknown;
@@ -1916,6 +1916,11 @@ export interface components {
          * @description Operators on a time.
          */
         Moments: {
+            /**
+             * $Exists
+             * @default true
+             */
+            $exists?: boolean;
             /** $Eq */
             $eq?: number | string | null;
             /** $Ne */
@@ -1950,11 +1955,6 @@ export interface components {
              * @default []
              */
             $nin?: (number | string | null)[];
-            /**
-             * $Exists
-             * @default true
-             */
-            $exists?: boolean;
             /** $Not */
             $not?: number | string | components["schemas"]["Moments"] | null;
         };
@@ -2010,6 +2010,62 @@ export interface components {
             id?: string | null;
             /** Supersedes */
             supersedes?: string | null;
+        };
+        /**
+         * Numbers
+         * @description Operators on a number.
+         */
+        Numbers: {
+            /**
+             * $Exists
+             * @default true
+             */
+            $exists?: boolean;
+            /** $Contains */
+            $contains?: boolean | number | string | unknown[] | {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * $Contains Any
+             * @default []
+             */
+            $contains_any?: unknown[];
+            /** $Eq */
+            $eq?: number | null;
+            /** $Ne */
+            $ne?: number | null;
+            /**
+             * $Gt
+             * @default 0
+             */
+            $gt?: number;
+            /**
+             * $Gte
+             * @default 0
+             */
+            $gte?: number;
+            /**
+             * $Lt
+             * @default 0
+             */
+            $lt?: number;
+            /**
+             * $Lte
+             * @default 0
+             */
+            $lte?: number;
+            /**
+             * $In
+             * @default []
+             */
+            $in?: (number | null)[];
+            /**
+             * $Nin
+             * @default []
+             */
+            $nin?: (number | null)[];
+            /** $Not */
+            $not?: number | components["schemas"]["Numbers"] | null;
         };
         /**
          * OutcomeBody
@@ -2681,6 +2737,62 @@ export interface components {
             skipped: string[];
         };
         /**
+         * Texts
+         * @description Operators on a text.
+         */
+        Texts: {
+            /**
+             * $Exists
+             * @default true
+             */
+            $exists?: boolean;
+            /** $Contains */
+            $contains?: boolean | number | string | unknown[] | {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * $Contains Any
+             * @default []
+             */
+            $contains_any?: unknown[];
+            /** $Eq */
+            $eq?: string | null;
+            /** $Ne */
+            $ne?: string | null;
+            /**
+             * $Gt
+             * @default
+             */
+            $gt?: string;
+            /**
+             * $Gte
+             * @default
+             */
+            $gte?: string;
+            /**
+             * $Lt
+             * @default
+             */
+            $lt?: string;
+            /**
+             * $Lte
+             * @default
+             */
+            $lte?: string;
+            /**
+             * $In
+             * @default []
+             */
+            $in?: (string | null)[];
+            /**
+             * $Nin
+             * @default []
+             */
+            $nin?: (string | null)[];
+            /** $Not */
+            $not?: string | components["schemas"]["Texts"] | null;
+        };
+        /**
          * Threads
          * @description The names of threads that have messages.
          */
@@ -2846,33 +2958,33 @@ export interface components {
          */
         Where: {
             /** Id */
-            id?: boolean | number | string | unknown[] | components["schemas"]["Condition"] | null;
+            id?: string | components["schemas"]["Texts"] | null;
             /** Namespace */
-            namespace?: boolean | number | string | unknown[] | components["schemas"]["Condition"] | null;
+            namespace?: string | components["schemas"]["Texts"] | null;
             /** Content */
-            content?: boolean | number | string | unknown[] | components["schemas"]["Condition"] | null;
+            content?: string | components["schemas"]["Texts"] | null;
             /** Key */
-            key?: boolean | number | string | unknown[] | components["schemas"]["Condition"] | null;
+            key?: string | components["schemas"]["Texts"] | null;
             /** Thread */
-            thread?: boolean | number | string | unknown[] | components["schemas"]["Condition"] | null;
+            thread?: string | components["schemas"]["Texts"] | null;
             /** Author */
-            author?: boolean | number | string | unknown[] | components["schemas"]["Condition"] | null;
+            author?: string | components["schemas"]["Texts"] | null;
             /** Category */
-            category?: boolean | number | string | unknown[] | components["schemas"]["Condition"] | null;
+            category?: string | components["schemas"]["Texts"] | null;
             /** Source */
-            source?: boolean | number | string | unknown[] | components["schemas"]["Condition"] | null;
+            source?: string | components["schemas"]["Texts"] | null;
             /** Superseded By */
-            superseded_by?: boolean | number | string | unknown[] | components["schemas"]["Condition"] | null;
+            superseded_by?: string | components["schemas"]["Texts"] | null;
             /** Tags */
             tags?: boolean | number | string | unknown[] | components["schemas"]["Condition"] | null;
             /** Importance */
-            importance?: boolean | number | string | unknown[] | components["schemas"]["Condition"] | null;
+            importance?: number | components["schemas"]["Numbers"] | null;
             /** Confidence */
-            confidence?: boolean | number | string | unknown[] | components["schemas"]["Condition"] | null;
+            confidence?: number | components["schemas"]["Numbers"] | null;
             /** Access Count */
-            access_count?: boolean | number | string | unknown[] | components["schemas"]["Condition"] | null;
+            access_count?: number | components["schemas"]["Numbers"] | null;
             /** Outcome */
-            outcome?: boolean | number | string | unknown[] | components["schemas"]["Condition"] | null;
+            outcome?: number | components["schemas"]["Numbers"] | null;
             /** Created At */
             created_at?: number | string | components["schemas"]["Moments"] | null;
             /** Occurred At */

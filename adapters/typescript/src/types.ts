@@ -48,14 +48,16 @@ export type Time = Date | number | string;
 export type Moment = Time;
 
 type Scalar = boolean | number | string | null;
-type Condition = Scalar | unknown[] | Schemas["Condition"];
+type Tags = Scalar | unknown[] | Schemas["Condition"];
+type Text = string | null | Schemas["Texts"];
+type Measure = number | null | Schemas["Numbers"];
 type Inside = Scalar | unknown[] | Schemas["Inside"] | Record<string, unknown>;
 type Instant = Time | null | { [Operator in keyof Schemas["Moments"]]: Instant | boolean | (Time | null)[] };
 
 /** A filter: fields with values or conditions, `$and`, `$or`, `$not`, metadata and value. */
 export type Where = {
-  [Field in "id" | "namespace" | "key" | "thread" | "author" | "category" | "source" | "tags"]?: Condition;
-} & { [Field in "importance" | "confidence" | "accessCount" | "outcome"]?: Condition } & {
+  [Field in "id" | "namespace" | "key" | "thread" | "author" | "category" | "source"]?: Text;
+} & { tags?: Tags } & { [Field in "importance" | "confidence" | "accessCount" | "outcome"]?: Measure } & {
   [Field in "createdAt" | "occurredAt" | "updatedAt" | "expiresAt" | "lastAccessedAt"]?: Instant;
 } & { [Path in "value" | `metadata.${string}` | `value.${string}`]?: Inside } & {
   $and?: Where[];

@@ -51,7 +51,7 @@ def test_a_stream_of_events_waits_for_a_stopped_database() -> None:
         running.start()
         store.store("one")
         assert any(["event: store" in await anext(stream) for _ in range(3)])
-        await stream.aclose()
+        await stream.aclose()  # type: ignore[attr-defined]
 
     with server(fsync="off") as running, MemoryStore(running.url) as store:
         asyncio.run(follow(store, running))

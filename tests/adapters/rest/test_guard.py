@@ -145,8 +145,8 @@ def test_reading_token_writes_no_thread_of_any_name(
     client: Client, store: MemoryStore, thread: str
 ) -> None:
     says = {"messages": [{"value": {"n": 1}}]}
-    for method, more in (("POST", {"json": says}), ("DELETE", {})):
-        reply = client(READER).request(method, f"/v1/threads/{thread}", **more)
+    for method, body in (("POST", says), ("DELETE", None)):
+        reply = client(READER).request(method, f"/v1/threads/{thread}", json=body)
         assert reply.status_code == 403
     assert store.log() == []
 
@@ -274,7 +274,7 @@ def test_a_target_that_is_no_path_is_answered(client: Client, target: str, statu
     async def app(scope: Any, receive: Any, send: Any) -> None:
         await http.app({**scope, "path": target, "raw_path": target.encode()}, receive, send)
 
-    with TestClient(app, base_url=HOST, headers=http.headers) as asking:
+    with TestClient(app, base_url=HOST, headers=dict(http.headers)) as asking:
         assert asking.request("GET" if status == 200 else "POST", "/").status_code == status
 
 

@@ -325,7 +325,7 @@ def test_every_operator_of_a_filter_is_taken(
     ],
 )
 def test_a_filter_takes_any_value(client: Client, store: MemoryStore, where: Any) -> None:
-    values = ([1, {"n": 2}], {"n": []}, {"n": {}}, 2**53, 2**53 + 1, None)
+    values: list[Any] = [[1, {"n": 2}], {"n": []}, {"n": {}}, 2**53, 2**53 + 1, None]
     for number, value in enumerate(values):
         tags, at = ["a", "b"][:number], {"port": number}
         store.store(f"note {number}", value=value, tags=tags, metadata={"at": at})
