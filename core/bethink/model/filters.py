@@ -284,9 +284,13 @@ def _operand(path: tuple[str, ...], operand: object) -> Any:
 def lookup(record: MemoryRecord, path: tuple[str, ...]) -> Any:
     """Return the value at *path*, None for a missing value."""
     found = getattr(record, path[0])
-    rest = path[1:]
-    if not rest:
+    if len(path) == 1:
         return list(found) if path[0] == "tags" else found
+    return descend(found, path[1:])
+
+
+def descend(found: Any, rest: tuple[str, ...]) -> Any:
+    """Return the value at the path *rest* inside *found*, None for a missing value."""
     # A key that contains dots wins over nested keys, so that every stored key can be named.
     if isinstance(found, Mapping) and (dotted := ".".join(rest)) in found:
         return found[dotted]

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Final, TypeAlias, TypeVar
 import numpy as np
 
 from ...model.arrays import Rows, Vector
-from ...model.filters import Filter, fields_of, lookup, matcher, unexpired
+from ...model.filters import Filter, descend, fields_of, lookup, matcher, unexpired
 from ...model.namespaces import EVERYWHERE, Scope
 from ...model.port import EMBEDDED, NO_ROWS, Changes, IndexData, LogQuery, Page, Row, Segment
 from ...model.records import LIVE, LogEntry, MemoryRecord
@@ -29,11 +29,13 @@ from .rows import (
     LISTED,
     Listed,
     ask_setting,
+    from_json,
     read_head,
     read_number,
     read_setting,
     scope_sql,
     scopes_sql,
+    to_field,
     to_part,
     to_vector,
 )
@@ -125,8 +127,10 @@ class SQLBackend(SQLReader):
             return [(each.row, lookup(each.record, path)) for each in found]
         chosen = f"SELECT row, {path[0]} FROM records {using} WHERE {sql} {order_sql(page)}"
         texts = self._rows(f"{chosen} LIMIT ? OFFSET ?", *parameters, *limits(page))
+        if path == ("value",):  # of messages, which differ
+            return [(row, None if text is None else from_json(text)) for row, text in texts]
         distinct = {text for _, text in texts}  # many records have the same metadata
-        values = {text: lookup(to_part(path[:1], [text]), path) for text in distinct}
+        values = {text: descend(to_field(path[0], text), path[1:]) for text in distinct}
         return [(row, values[text]) for row, text in texts]
 
     def matching(self, scope: Scope, where: Filter) -> Rows:

@@ -159,11 +159,13 @@ def to_outline(values: Sequence[Any]) -> MemoryRecord:
 
 def to_part(names: Iterable[str], values: Sequence[Any]) -> Any:
     """Return an object with the fields *names* of a record, from these columns alone."""
-    read = {
-        name: from_json(value) if name in _JSON_TYPES and value is not None else value
-        for name, value in zip(names, values, strict=True)
-    }
-    return SimpleNamespace(**read)
+    fields = {name: to_field(name, value) for name, value in zip(names, values, strict=True)}
+    return SimpleNamespace(**fields)
+
+
+def to_field(name: str, value: Any) -> Any:
+    """Return the *value* of a column as the field *name* has it, with a list of tags."""
+    return from_json(value) if name in _JSON_TYPES and value is not None else value
 
 
 def from_json(text: str, kind: type = object) -> Any:
