@@ -65,6 +65,7 @@ from .model.fields import plain as plain
 from .model.fields import storable as storable
 from .model.fields import text as text
 from .model.fields import to_json as to_json
+from .model.fields import unboxed as unboxed
 from .model.fields import vector as vector
 from .model.filters import Where as Where
 from .model.filters import check_where as check_where

@@ -21,9 +21,8 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, Final
 from uuid import UUID
 
-import numpy as np
-
 from bethink import ValidationError
+from bethink.adapting import unboxed
 
 from ..shared.texts import aware
 
@@ -64,10 +63,7 @@ def encode(value: Any, name: str, *, is_strict: bool = False) -> Any:
         if is_strict and not isinstance(value, str | int):  # which equal the plain value
             raise _unrestorable(value, name)
         return encode(value.value, name)
-    if isinstance(value, np.integer | np.bool_):
-        return value.item()
-    if isinstance(value, np.floating):
-        value = float(value)
+    value = unboxed(value)
     finite = isinstance(value, float) and math.isfinite(value)
     if value is None or isinstance(value, str | int) or finite:
         return value

@@ -80,9 +80,7 @@ def check_embedder(embedder: Embedder) -> Embedder:
 
 def stated_dimension(embedder: Embedder) -> int:
     """Return the length that *embedder* states of its vectors."""
-    dimension: object = getattr(embedder, "dimension", None)
-    dimension = int(dimension) if isinstance(dimension, np.integer) else dimension
-    return integer("the embedder's dimension", dimension, 1)
+    return integer("the embedder's dimension", getattr(embedder, "dimension", None), 1)
 
 
 def check_rows(vectors: npt.ArrayLike, count: int, dimension: int | None) -> Matrix:

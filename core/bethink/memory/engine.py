@@ -451,5 +451,4 @@ def _read_clock(clock: Callable[[], float]) -> float:
     now = clock()
     if type(now) is float and -MAX_TIME <= now <= MAX_TIME:
         return now
-    now = float(now) if isinstance(now, np.number) else now
     return number("what the clock tells", now, -MAX_TIME, MAX_TIME, "Unix seconds")

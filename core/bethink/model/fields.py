@@ -223,8 +223,8 @@ def plain(name: str, value: object, depth: int = MAX_DEPTH) -> Any:
                 raise ValidationError(f"{name} has a key that is a {type(key).__name__}, not a str")
             copied[str.__str__(key)] = plain(name, item, depth - 1)
         return copied
-    if isinstance(value, np.floating | np.integer | np.bool_):
-        return plain(name, unboxed(value), depth - 1)
+    if (own := unboxed(value)) is not value:
+        return plain(name, own, depth - 1)
     raise ValidationError(f"{name} holds a value of type {type(value).__name__}, which JSON cannot")
 
 
