@@ -9,6 +9,7 @@ record are kept as numbers.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import reduce
 from itertools import compress
@@ -16,6 +17,7 @@ from sys import getsizeof
 from typing import Any, Final, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from ..model.arrays import Column, Floats, Positions, Truths
 from ..model.fields import to_json
@@ -56,81 +58,89 @@ _RELATIONS: Final[Mapping[str, Callable[[Floats, float], Truths]]] = {
 }
 
 
-class _ValueColumn:
-    """The values of one field by position, of any kind."""
+class _FieldColumn(ABC):
+    """The values of one field by position, each as a number of *kind*."""
 
-    def __init__(self) -> None:
-        self.value_bytes = 0
-        self._numbers: dict[Hashable, int] = {}
-        self._values: list[Any] = []
-        self._columns = Columns(types={"number": np.int32})
+    value_bytes = 0
+
+    def __init__(self, kind: npt.DTypeLike) -> None:
+        self._columns = Columns(types={"number": kind})
 
     @property
     def nbytes(self) -> int:
         """The approximate bytes in use."""
         return self._columns.nbytes + self.value_bytes
 
-    def _number(self, value: Any) -> int:
-        key: Hashable = value
-        if isinstance(value, int | float):
-            key = type(value), value  # 1 is not True
-        elif isinstance(value, list | dict):
-            key = (to_json(value),)
-        number = self._numbers.setdefault(key, len(self._values))
-        if number == len(self._values):
-            self._values.append(value)
-            self.value_bytes += _VALUE_BYTES + getsizeof(key)
-        return number
+    @property
+    def _numbers(self) -> Column:
+        return self._columns["number"]
 
     def append(self, values: Iterable[Any]) -> None:
         """Append the values of the next positions."""
-        numbers = list(map(self._number, values))
+        numbers = self._to_numbers(values)
         self._columns.append(len(numbers), number=numbers)
 
     def set(self, positions: Positions | list[int], values: Iterable[Any]) -> None:
         """Set the values at *positions*."""
-        self._columns["number"][positions] = list(map(self._number, values))
-
-    def passing(self, operator: str, operand: Any) -> Truths:
-        """Return the positions whose value has the relation *operator* to *operand*."""
-        numbers = self._columns["number"]
-        wanted = {"$eq": [operand], "$in": operand}.get(operator)
-        if wanted and all(isinstance(each, str) for each in wanted):
-            found: Truths = np.isin(numbers, [self._numbers.get(each, -1) for each in wanted])
-            return found
-        relation = RELATIONS[operator]
-        return np.array([relation(value, operand) for value in self._values], dtype=bool)[numbers]
+        self._numbers[positions] = self._to_numbers(values)
 
     def keep(self, kept: Column) -> None:
         """Remove the positions that are False in *kept* (bool by position)."""
         self._columns.keep(kept)
 
+    @abstractmethod
+    def _to_numbers(self, values: Iterable[Any]) -> Sequence[int] | Floats:
+        """Return the number of each of *values*."""
 
-class _NumberColumn:
-    """The numbers of one field by position, NaN for None."""
+    @abstractmethod
+    def passing(self, operator: str, operand: Any) -> Truths:
+        """Return the positions whose value has the relation *operator* to *operand*."""
 
-    value_bytes = 0
+
+class _ValueColumn(_FieldColumn):
+    """Values of any kind, numbered as they come."""
 
     def __init__(self) -> None:
-        self._columns = Columns(types={"number": np.float64})
+        super().__init__(np.int32)
+        self._values: list[Any] = []
+        self._places: dict[Hashable, int] = {}
 
-    @property
-    def nbytes(self) -> int:
-        """The bytes in use."""
-        return self._columns.nbytes
+    def _to_numbers(self, values: Iterable[Any]) -> Sequence[int]:
+        return list(map(self._to_number, values))
 
-    def append(self, values: Iterable[Any]) -> None:
-        """Append the numbers of the next positions."""
-        numbers = np.array(list(values), dtype=np.float64)
-        self._columns.append(len(numbers), number=numbers)
-
-    def set(self, positions: Positions | list[int], values: Iterable[Any]) -> None:
-        """Set the numbers at *positions*."""
-        self._columns["number"][positions] = np.array(list(values), dtype=np.float64)
+    def _to_number(self, value: Any) -> int:
+        key: Hashable = value
+        if isinstance(value, int | float):
+            key = type(value), value  # 1 is not True
+        elif isinstance(value, list | dict):
+            key = (to_json(value),)
+        number = self._places.setdefault(key, len(self._values))
+        if number == len(self._values):
+            self._values.append(value)
+            self.value_bytes += _VALUE_BYTES + getsizeof(key)
+        return number
 
     def passing(self, operator: str, operand: Any) -> Truths:
-        """Return the positions whose number has the relation *operator* to *operand*."""
-        numbers = self._columns["number"]
+        wanted = {"$eq": [operand], "$in": operand}.get(operator)
+        if wanted and all(isinstance(each, str) for each in wanted):
+            found: Truths = np.isin(self._numbers, [self._places.get(each, -1) for each in wanted])
+            return found
+        relation = RELATIONS[operator]
+        holds = np.array([relation(value, operand) for value in self._values], dtype=bool)
+        return holds[self._numbers]
+
+
+class _NumberColumn(_FieldColumn):
+    """Numbers as they are, NaN for None."""
+
+    def __init__(self) -> None:
+        super().__init__(np.float64)
+
+    def _to_numbers(self, values: Iterable[Any]) -> Floats:
+        return np.array(list(values), dtype=np.float64)
+
+    def passing(self, operator: str, operand: Any) -> Truths:
+        numbers = self._numbers
         known = ~np.isnan(numbers)
         if operator == "$exists":
             return known if operand else ~known
@@ -146,16 +156,12 @@ class _NumberColumn:
             return known & _RELATIONS[operator](numbers, bounded)
         return known & (operator == "$ne")
 
-    def keep(self, kept: Column) -> None:
-        """Remove the positions that are False in *kept* (bool by position)."""
-        self._columns.keep(kept)
-
 
 class FieldColumns:
     """The columns of the fields that the most recent filters read."""
 
     def __init__(self) -> None:
-        self._columns: dict[Path, _ValueColumn | _NumberColumn] = {}
+        self._columns: dict[Path, _FieldColumn] = {}
         self._used = set[Path]()
         self._too_large = set[Path]()
 
