@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Self
+from typing import Annotated, Any, Final, Generic, Self, TypeVar
 
 from pydantic import (
     ConfigDict,
@@ -22,6 +22,8 @@ from .types import Body, Number, Present, Time
 
 _PATHS: Final = r"^(metadata(\.[^.]+)+|value(\.[^.]+)*)$"
 
+T = TypeVar("T")
+
 Measure = Number | StrictStr
 _Plain = StrictBool | Measure | list[Any] | None
 _Object = Annotated[
@@ -35,6 +37,10 @@ _Object = Annotated[
     ),
 ]
 """A mapping to equal; a name that begins with "$" would be an operator."""
+
+
+def _unset() -> Any:
+    """Return the value of an operator that is not given, and so never read."""
 
 
 class _Operators(Body):
@@ -84,45 +90,34 @@ class Inside(_Comparison):
     opposite: _Plain | Inside | _Object = Field(None, alias="$not")
 
 
-class Texts(_Search):
+class _Typed(_Operators, Generic[T]):
+    """Operators on a value of one kind."""
+
+    eq: T | None = Field(None, alias="$eq")
+    ne: T | None = Field(None, alias="$ne")
+    gt: T = Field(default_factory=_unset, alias="$gt")
+    gte: T = Field(default_factory=_unset, alias="$gte")
+    lt: T = Field(default_factory=_unset, alias="$lt")
+    lte: T = Field(default_factory=_unset, alias="$lte")
+    among: list[T | None] = Field([], alias="$in")
+    not_among: list[T | None] = Field([], alias="$nin")
+
+
+class Texts(_Typed[StrictStr], _Search):
     """Operators on a text."""
 
-    eq: StrictStr | None = Field(None, alias="$eq")
-    ne: StrictStr | None = Field(None, alias="$ne")
-    gt: StrictStr = Field("", alias="$gt")
-    gte: StrictStr = Field("", alias="$gte")
-    lt: StrictStr = Field("", alias="$lt")
-    lte: StrictStr = Field("", alias="$lte")
-    among: list[StrictStr | None] = Field([], alias="$in")
-    not_among: list[StrictStr | None] = Field([], alias="$nin")
     opposite: StrictStr | Texts | None = Field(None, alias="$not")
 
 
-class Numbers(_Search):
+class Numbers(_Typed[Number], _Search):
     """Operators on a number."""
 
-    eq: Number | None = Field(None, alias="$eq")
-    ne: Number | None = Field(None, alias="$ne")
-    gt: Number = Field(0, alias="$gt")
-    gte: Number = Field(0, alias="$gte")
-    lt: Number = Field(0, alias="$lt")
-    lte: Number = Field(0, alias="$lte")
-    among: list[Number | None] = Field([], alias="$in")
-    not_among: list[Number | None] = Field([], alias="$nin")
     opposite: Number | Numbers | None = Field(None, alias="$not")
 
 
-class Moments(_Operators):
+class Moments(_Typed[Time]):
     """Operators on a time."""
 
-    eq: Time | None = Field(None, alias="$eq")
-    ne: Time | None = Field(None, alias="$ne")
-    gt: Time = Field(0.0, alias="$gt")
-    gte: Time = Field(0.0, alias="$gte")
-    lt: Time = Field(0.0, alias="$lt")
-    lte: Time = Field(0.0, alias="$lte")
-    among: list[Time | None] = Field([], alias="$in")
-    not_among: list[Time | None] = Field([], alias="$nin")
     opposite: Time | Moments | None = Field(None, alias="$not")
 
 

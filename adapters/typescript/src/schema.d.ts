@@ -1925,25 +1925,13 @@ export interface components {
             $eq?: number | string | null;
             /** $Ne */
             $ne?: number | string | null;
-            /**
-             * $Gt
-             * @default 0
-             */
+            /** $Gt */
             $gt?: number | string;
-            /**
-             * $Gte
-             * @default 0
-             */
+            /** $Gte */
             $gte?: number | string;
-            /**
-             * $Lt
-             * @default 0
-             */
+            /** $Lt */
             $lt?: number | string;
-            /**
-             * $Lte
-             * @default 0
-             */
+            /** $Lte */
             $lte?: number | string;
             /**
              * $In
@@ -2034,25 +2022,13 @@ export interface components {
             $eq?: number | null;
             /** $Ne */
             $ne?: number | null;
-            /**
-             * $Gt
-             * @default 0
-             */
+            /** $Gt */
             $gt?: number;
-            /**
-             * $Gte
-             * @default 0
-             */
+            /** $Gte */
             $gte?: number;
-            /**
-             * $Lt
-             * @default 0
-             */
+            /** $Lt */
             $lt?: number;
-            /**
-             * $Lte
-             * @default 0
-             */
+            /** $Lte */
             $lte?: number;
             /**
              * $In
@@ -2759,25 +2735,13 @@ export interface components {
             $eq?: string | null;
             /** $Ne */
             $ne?: string | null;
-            /**
-             * $Gt
-             * @default
-             */
+            /** $Gt */
             $gt?: string;
-            /**
-             * $Gte
-             * @default
-             */
+            /** $Gte */
             $gte?: string;
-            /**
-             * $Lt
-             * @default
-             */
+            /** $Lt */
             $lt?: string;
-            /**
-             * $Lte
-             * @default
-             */
+            /** $Lte */
             $lte?: string;
             /**
              * $In
