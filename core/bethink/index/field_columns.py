@@ -72,6 +72,11 @@ class _FieldColumn(ABC):
         return self._columns.nbytes + self.value_bytes
 
     @property
+    def is_large(self) -> bool:
+        """Whether the distinct values take too much, those of former records too."""
+        return self.value_bytes > MAX_VALUE_BYTES
+
+    @property
     def _numbers(self) -> Column:
         return self._columns["number"]
 
@@ -195,7 +200,7 @@ class FieldColumns:
         column.append([None] * size)
         known = positions >= 0
         column.set(positions[known], compress(values, known))
-        if column.value_bytes > MAX_VALUE_BYTES:
+        if column.is_large:
             self._too_large.add(path)
             return
         if len(self._columns) >= MAX_FIELDS:
@@ -224,11 +229,18 @@ class FieldColumns:
         """Take in the records at the next positions."""
         for path, column in self._columns.items():
             column.append(lookup(record, path) for record in records)
+        self._drop_large()
 
     def patch(self, position: int, record: MemoryRecord) -> None:
         """Update the columns for a changed record."""
         for path, column in self._columns.items():
             column.set([position], [lookup(record, path)])
+        self._drop_large()
+
+    def _drop_large(self) -> None:
+        """Drop the columns with too many values: of former records, too."""
+        for path in [path for path, each in self._columns.items() if each.is_large]:
+            del self._columns[path]
 
     def keep(self, kept: Column) -> None:
         """Remove the positions that are False in *kept* (bool by position)."""

@@ -130,3 +130,22 @@ def test_some_fields_have_no_column(field: str, monkeypatch: pytest.MonkeyPatch)
         assert passing(columns, where, [record]) is None
     assert columns.nbytes == 0
     assert columns.missing(filter_of({field: {"$exists": True}})) == []
+
+
+@pytest.mark.parametrize("write", ["patch", "append"])
+def test_values_of_former_records_do_not_pile_up(
+    write: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(field_columns, "MAX_VALUE_BYTES", 10_000)
+    columns, where = FieldColumns(), {"metadata.seen": {"$gt": 900}}
+    record = RECORD
+    for number in range(1000):
+        record = replace(RECORD, metadata={"seen": number})
+        if write == "patch":
+            columns.patch(0, record)
+        else:
+            columns.append([record])
+            columns.keep(np.array([False, True]))
+        assert passing(columns, where, [record]) in ([0] if number > 900 else [], None)
+        assert columns.nbytes < 30_000
+    assert passing(columns, where, [record]) == [0]

@@ -6,13 +6,21 @@ from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bethink import HashEmbedder, MemoryStore, Subtree
+from bethink import EVERYWHERE, HashEmbedder, MemoryRecord, MemoryStore, Subtree
 from bethink.adapting import find_near_duplicates
 from bethink.index import MAX_JOINED, keyword
+from bethink.index.joined import JoinedIndex
+from bethink.index.scope import ScopeIndex
+from bethink.model.filters import Compare
+from bethink.model.namespaces import Scope
+from bethink.model.port import EMBEDDED, IndexData, Row
+
+from .shelf import Shelf
 
 SCOPE: list[str | Subtree] = ["ann", Subtree("shared"), "shared/rules", "new"]
 QUERIES = (
@@ -127,3 +135,97 @@ def test_short_lists_share_the_index_of_a_namespace() -> None:
         for number in range(9):
             store.recall("cat", namespace=["shared", f"of/{number}", *longer], touch=False)
         assert store.stats().resident_bytes > 9 * alone
+
+
+def row(number: int, namespace: str) -> Row:
+    text, author = TEXTS[number % len(TEXTS)], ("Ann", "Bob", "assistant")[number % 3]
+    record = MemoryRecord(
+        str(number), namespace, text, 1.0, 1.0, 1.0, thread=namespace, author=author
+    )
+    return Row(number, number, record, {EMBEDDED: np.array([1, number], dtype=np.float32)})
+
+
+# The largest part comes first, so that positions are those of one index of all rows.
+SIZES = {"a": 30, "b": 8, "c": 4, "d": 1}
+ROWS = list(map(row, count(1), (name for name, size in SIZES.items() for _ in range(size))))
+PLACES = np.array([42, 0, 34, 29, 30])  # of all parts but one
+
+
+@pytest.fixture
+def shelves() -> dict[str, Shelf]:
+    return {
+        name: Shelf([each for each in ROWS if each.record.namespace == name], name)
+        for name in "cadb"
+    }
+
+
+@pytest.fixture
+def joined(shelves: dict[str, Shelf]) -> JoinedIndex:
+    return JoinedIndex(map(loaded, shelves.values()))
+
+
+@pytest.fixture
+def whole() -> ScopeIndex:
+    return loaded(Shelf(ROWS, EVERYWHERE))
+
+
+def loaded(shelf: Shelf) -> ScopeIndex:
+    return ScopeIndex.of(shelf, 2, IndexData(0, (), {}, tuple(shelf.rows.values()), ()))
+
+
+def test_positions_follow_each_other(joined: JoinedIndex) -> None:
+    assert joined.positions([43, 1, 99, 31, 42]).tolist() == [42, 0, -1, 30, 41]
+
+
+@pytest.mark.parametrize("name", ["row", "length", "before", "after", "thread"])
+def test_columns_follow_each_other(joined: JoinedIndex, whole: ScopeIndex, name: str) -> None:
+    assert joined.columns[name].tolist() == whole.columns[name].tolist()
+
+
+def test_records_and_vectors_are_those_of_the_positions(
+    joined: JoinedIndex, whole: ScopeIndex
+) -> None:
+    assert joined.accessed(PLACES) == whole.accessed(PLACES)
+    assert np.array_equal(joined.directions(EMBEDDED, PLACES), whole.directions(EMBEDDED, PLACES))
+
+
+def test_positions_of_scopes_and_filters_are_those_of_all(
+    joined: JoinedIndex, whole: ScopeIndex
+) -> None:
+    scope: Scope = ("b", Subtree("c"))
+    assert joined.within(scope, PLACES).tolist() == whole.within(scope, PLACES).tolist()
+    of_ann = Compare(("author",), "$eq", "Ann")
+    assert joined.passing(of_ann).tolist() == whole.passing(of_ann).tolist()
+
+
+def test_words_and_authors_are_found_at_the_positions_of_all(
+    joined: JoinedIndex, whole: ScopeIndex
+) -> None:
+    terms = ["cat", "garden"]
+    assert sorted(joined.keyword.with_all(terms)) == sorted(whole.keyword.with_all(terms)) != []
+    for name in ("bob", "nobody"):
+        found = joined.keyword.by_authors([name])
+        assert sorted(found) == sorted(whole.keyword.by_authors([name]))
+    assert joined.keyword.starting_with("ga") == whole.keyword.starting_with("ga") != []
+
+
+@pytest.mark.parametrize("among", [None, PLACES, np.array([38]), PLACES[:0]])
+def test_a_scan_compares_the_positions_asked_for(
+    joined: JoinedIndex, whole: ScopeIndex, among: Any
+) -> None:
+    query = np.array([0.6, 0.8])
+    found, expected = (
+        index.vector_column(EMBEDDED, 2).scan(query, among) for index in (joined, whole)
+    )
+    wanted = slice(None) if among is None else among
+    assert np.allclose(found.raw[wanted] * found.unit, expected.raw[wanted] * expected.unit)
+
+
+def test_a_write_to_any_scope_overtakes_the_reads(
+    joined: JoinedIndex, shelves: dict[str, Shelf]
+) -> None:
+    for again in (False, True):
+        joined.reader.start(again=again)
+        assert not joined.reader.overtaken
+        shelves["c"].overtaken = True
+        assert joined.reader.overtaken
