@@ -123,6 +123,7 @@ class VectorCache:
         """Remove the positions that are False in *kept* (bool by position)."""
         self._add_new_positions(len(kept))
         self._slots.keep(kept)
+        self._keep_vectors((self._slots["slot"] >= 0).nonzero()[0])
 
     def get(self, positions: Positions) -> Floats:
         """Return the vectors of distinct *positions* as rows; zeros without a vector."""
@@ -146,14 +147,16 @@ class VectorCache:
 
     def _make_room(self, positions: Positions, count: int) -> None:
         """Drop all vectors but *positions* if there is no room for *count* more."""
-        if self._used + count <= self._max_vectors:
-            return
+        if self._used + count > self._max_vectors:
+            self._keep_vectors(positions[self._slots["slot"][positions] >= 0])
+
+    def _keep_vectors(self, positions: Positions) -> None:
+        """Drop all vectors but those of *positions*."""
         slots = self._slots["slot"]
-        kept = positions[slots[positions] >= 0]
-        vectors = self._vectors[slots[kept]]
+        vectors = self._vectors[slots[positions]]
         slots[:] = -1  # before all else, so that an interruption leaves no wrong slot
-        self._vectors, self._used = vectors, len(kept)
-        slots[kept] = np.arange(len(kept))
+        self._vectors, self._used = vectors, len(positions)
+        slots[positions] = np.arange(len(positions))
 
     def _read(self, positions: Positions) -> None:
         end, dimension = self._used + len(positions), self._vectors.shape[1]

@@ -171,6 +171,17 @@ def test_more_vectors_than_there_is_room_for_are_read_bit_by_bit() -> None:
     assert vectors.get(5) == [6]
 
 
+def test_vectors_left_out_take_no_room() -> None:
+    vectors = Vectors(1000, 10)
+    for _ in range(50):
+        assert len(vectors.get(*range(10))) == 10
+        vectors.keep([False] * 9 + [True])
+        vectors.append(9)
+    assert vectors.get(0) == [451]
+    assert vectors.cache.nbytes < 5000
+    assert vectors.shelf.read[-1] == list(range(443, 452))
+
+
 @pytest.mark.parametrize("damaged", [[np.nan, 1.0], [np.inf, 1.0], [1.0, 2.0, 3.0]])
 def test_a_damaged_vector_is_like_nothing(damaged: list[float]) -> None:
     vectors = Vectors(9, 2)
