@@ -39,25 +39,29 @@ class Hooks:
 class Host:
     """A host: *user* and *project* are paths of settings, *root* the key of the servers.
 
-    *folder*, in the user's home, is there if the host is. *wants* tells the user what to do next.
-    Paths begin with a variable: ``~`` (home), ``$config`` (settings of desktop programs), ``$code``
-    (Visual Studio Code's user folder).
+    *folder* is there if the host is; by default the folder of *user*. *wants* tells the user what
+    to do next. Paths begin with a variable: ``~`` (home), ``$config`` (settings of desktop
+    programs), ``$code`` (Visual Studio Code's user folder).
     """
 
     name: str
     title: str
     user: str
     project: str | None
-    root: str
-    shape: Shape
-    folder: str
-    wants: str
+    root: str = "mcpServers"
+    shape: Shape = "stdio"
+    folder: str = ""
+    wants: str = "restart {title}"
     hooks: Hooks | None = None
-    timeout: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "folder", self.folder or self.user.rpartition("/")[0])
 
 
 _CLAUDE_EVENTS: Final = ("SessionStart", "UserPromptSubmit", "Stop")
-_RESTART: Final = "restart {title}"
+_NEW_SESSION: Final = "start a new session"
+_CLINE: Final = "$code/globalStorage/saoudrizwan.claude-dev"
+_ROO: Final = "$code/globalStorage/rooveterinaryinc.roo-cline"
 
 HOSTS: Final[Mapping[str, Host]] = {
     host.name: host
@@ -67,22 +71,12 @@ HOSTS: Final[Mapping[str, Host]] = {
             "Claude Code",
             "~/.claude.json",
             ".mcp.json",
-            "mcpServers",
-            "typed",
+            shape="typed",
             folder="~/.claude",
-            wants="start a new session; a project's server asks for approval once",
+            wants=f"{_NEW_SESSION}; a project's server asks for approval once",
             hooks=Hooks("~/.claude/settings.json", ".claude/settings.json", *_CLAUDE_EVENTS),
         ),
-        Host(
-            "claude-desktop",
-            "Claude Desktop",
-            "$config/Claude/claude_desktop_config.json",
-            None,
-            "mcpServers",
-            "stdio",
-            folder="$config/Claude",
-            wants=_RESTART,
-        ),
+        Host("claude-desktop", "Claude Desktop", "$config/Claude/claude_desktop_config.json", None),
         Host(
             "codex",
             "Codex",
@@ -90,7 +84,6 @@ HOSTS: Final[Mapping[str, Host]] = {
             ".codex/config.toml",
             "mcp_servers",
             "toml",
-            folder="~/.codex",
             wants="run /hooks once and trust the hooks, or Codex leaves them out",
             hooks=Hooks("~/.codex/hooks.json", ".codex/hooks.json", *_CLAUDE_EVENTS),
         ),
@@ -99,10 +92,7 @@ HOSTS: Final[Mapping[str, Host]] = {
             "Gemini CLI",
             "~/.gemini/settings.json",
             ".gemini/settings.json",
-            "mcpServers",
-            "stdio",
-            folder="~/.gemini",
-            wants="start a new session; trust the folder for a project's settings",
+            wants=f"{_NEW_SESSION}; trust the folder for a project's settings",
             hooks=Hooks(
                 "~/.gemini/settings.json",
                 ".gemini/settings.json",
@@ -117,10 +107,6 @@ HOSTS: Final[Mapping[str, Host]] = {
             "Cursor",
             "~/.cursor/mcp.json",
             ".cursor/mcp.json",
-            "mcpServers",
-            "stdio",
-            folder="~/.cursor",
-            wants=_RESTART,
             hooks=Hooks(
                 "~/.cursor/hooks.json",
                 ".cursor/hooks.json",
@@ -138,7 +124,6 @@ HOSTS: Final[Mapping[str, Host]] = {
             ".vscode/mcp.json",
             "servers",
             "typed",
-            folder="$code",
             wants="start the server in the list of MCP servers; Settings Sync copies the path",
         ),
         Host(
@@ -146,10 +131,8 @@ HOSTS: Final[Mapping[str, Host]] = {
             "Copilot CLI",
             "~/.copilot/mcp-config.json",
             ".github/mcp.json",
-            "mcpServers",
-            "local",
-            folder="~/.copilot",
-            wants="start a new session",
+            shape="local",
+            wants=_NEW_SESSION,
         ),
         Host(
             "opencode",
@@ -158,87 +141,43 @@ HOSTS: Final[Mapping[str, Host]] = {
             "opencode.json",
             "mcp",
             "list",
-            folder="~/.config/opencode",
-            wants="start a new session",
+            wants=_NEW_SESSION,
         ),
-        Host(
-            "windsurf",
-            "Windsurf",
-            "~/.codeium/windsurf/mcp_config.json",
-            None,
-            "mcpServers",
-            "stdio",
-            folder="~/.codeium/windsurf",
-            wants=_RESTART,
-        ),
+        Host("windsurf", "Windsurf", "~/.codeium/windsurf/mcp_config.json", None),
         Host(
             "cline",
             "Cline",
-            "$code/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
+            f"{_CLINE}/settings/cline_mcp_settings.json",
             None,
-            "mcpServers",
-            "stdio",
-            folder="$code/globalStorage/saoudrizwan.claude-dev",
+            folder=_CLINE,
             wants="reload the window",
         ),
         Host(
             "roo",
             "Roo Code",
-            "$code/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json",
+            f"{_ROO}/settings/mcp_settings.json",
             ".roo/mcp.json",
-            "mcpServers",
-            "stdio",
-            folder="$code/globalStorage/rooveterinaryinc.roo-cline",
+            folder=_ROO,
             wants="reload the window",
         ),
         Host(
-            "kiro",
-            "Kiro",
-            "~/.kiro/settings/mcp.json",
-            ".kiro/settings/mcp.json",
-            "mcpServers",
-            "stdio",
-            folder="~/.kiro",
-            wants=_RESTART,
+            "kiro", "Kiro", "~/.kiro/settings/mcp.json", ".kiro/settings/mcp.json", folder="~/.kiro"
         ),
-        Host(
-            "lm-studio",
-            "LM Studio",
-            "~/.lmstudio/mcp.json",
-            None,
-            "mcpServers",
-            "stdio",
-            folder="~/.lmstudio",
-            wants=_RESTART,
-        ),
+        Host("lm-studio", "LM Studio", "~/.lmstudio/mcp.json", None),
         Host(
             "amazon-q",
             "Amazon Q",
             "~/.aws/amazonq/mcp.json",
             ".amazonq/mcp.json",
-            "mcpServers",
-            "stdio",
-            folder="~/.aws/amazonq",
-            wants="start a new session",
+            wants=_NEW_SESSION,
         ),
-        Host(
-            "antigravity",
-            "Antigravity",
-            "~/.gemini/antigravity/mcp_config.json",
-            None,
-            "mcpServers",
-            "stdio",
-            folder="~/.gemini/antigravity",
-            wants=_RESTART,
-        ),
+        Host("antigravity", "Antigravity", "~/.gemini/antigravity/mcp_config.json", None),
         Host(
             "zed",
             "Zed",
             "~/.config/zed/settings.json",
             ".zed/settings.json",
             "context_servers",
-            "stdio",
-            folder="~/.config/zed",
             wants="nothing: Zed reads its settings again",
         ),
     )
