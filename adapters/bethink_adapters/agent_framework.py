@@ -21,7 +21,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final
 
 from bethink import MessageLog
 from bethink.adapting import (
@@ -37,10 +37,9 @@ from bethink.adapting import (
 )
 
 from .shared.erasing import erase_user
-from .shared.extras import needs
 from .shared.opening import StoreOrPath, open_store
 from .shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K, Recalling
-from .shared.subclassing import on_base
+from .shared.subclassing import made_on
 from .shared.texts import jsonable, storable
 from .shared.turns import thread_name, turn
 
@@ -60,6 +59,7 @@ _ANSWERING: Final = ("assistant", "tool")
 _Identity = tuple[str, Any]
 
 
+@made_on("agent-framework", "agent_framework", "HistoryProvider")
 class MemoryHistory(_History):
     """The messages of each session, kept in a *store*; *options* are ``HistoryProvider``'s.
 
@@ -67,13 +67,6 @@ class MemoryHistory(_History):
     the last *last* messages (default: all), from a user's message on. With *erase*, clearing a
     session leaves no byte of the messages. The *store* stays open.
     """
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Make an instance of the framework's own base class."""
-        with needs("agent-framework"):
-            from agent_framework import HistoryProvider
-
-        return object.__new__(on_base(cls, HistoryProvider))
 
     def __init__(
         self,
@@ -131,6 +124,7 @@ class MemoryHistory(_History):
         return MessageLog(self.store, session_id or "", namespace=self.namespace)
 
 
+@made_on("agent-framework", "agent_framework", "ContextProvider")
 class MemoryRecall(_Context):
     """Show the model the memories that the question recalls, and remember the words of each run.
 
@@ -140,13 +134,6 @@ class MemoryRecall(_Context):
     and the model are stored there, once for each session: the question before a run, the answer
     after the run. A store that fails is logged, and the run goes on.
     """
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Make an instance of the framework's own base class."""
-        with needs("agent-framework"):
-            from agent_framework import ContextProvider
-
-        return object.__new__(on_base(cls, ContextProvider))
 
     def __init__(
         self,

@@ -22,7 +22,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import compress
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from bethink import MemoryRecord, segment
@@ -36,10 +36,9 @@ from bethink.adapting import (
     number,
 )
 
-from .shared.extras import needs
 from .shared.opening import StoreOrPath, open_store
 from .shared.recalling import Recalling
-from .shared.subclassing import on_base
+from .shared.subclassing import made_on
 from .shared.texts import storable
 from .shared.turns import thread_name, turn
 
@@ -54,6 +53,7 @@ else:
     _Base = object  # see `subclassing`
 
 
+@made_on("google-adk", "google.adk.memory.base_memory_service", "BaseMemoryService")
 class MemoryService(_Base):
     """The words of ADK's users and agents, each user in a namespace below *namespace*.
 
@@ -62,13 +62,6 @@ class MemoryService(_Base):
     forgets the memory; with *erase*, no byte of the memory stays. Deleted events are not taken in
     again. The *store* stays open. Bad settings raise ``ValidationError``.
     """
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Make an instance of ADK's own base class."""
-        with needs("google-adk"):
-            from google.adk.memory.base_memory_service import BaseMemoryService
-
-        return object.__new__(on_base(cls, BaseMemoryService))
 
     def __init__(
         self,

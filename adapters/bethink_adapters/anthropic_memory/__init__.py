@@ -18,14 +18,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from bethink import Files
 from bethink.adapting import finish_in_thread
 
-from ..shared.extras import needs
 from ..shared.opening import StoreOrPath, open_store
-from ..shared.subclassing import on_base
+from ..shared.subclassing import made_on
 from . import commands
 
 if TYPE_CHECKING:
@@ -35,18 +34,12 @@ else:
     _Sync = _Async = object  # see `subclassing`
 
 
+@made_on("anthropic", "anthropic.tools.memory", "BetaAbstractMemoryTool")
 class MemoryTool(_Sync):
     """The memory tool over the files in the *namespace* of a *store*, which stays open.
 
     Deleting a file forgets the file; with *erase*, no byte of the file stays.
     """
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Make an instance of the SDK's own base class."""
-        with needs("anthropic"):
-            from anthropic.tools.memory import BetaAbstractMemoryTool
-
-        return object.__new__(on_base(cls, BetaAbstractMemoryTool))
 
     def __init__(
         self,
@@ -112,15 +105,9 @@ def _awaitable(
     return run
 
 
+@made_on("anthropic", "anthropic.tools.memory", "BetaAsyncAbstractMemoryTool")
 class AsyncMemoryTool(_Async):
     """The memory tool for an asynchronous client, of asyncio or of trio; see `MemoryTool`."""
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Make an instance of the SDK's own base class."""
-        with needs("anthropic"):
-            from anthropic.tools.memory import BetaAsyncAbstractMemoryTool
-
-        return object.__new__(on_base(cls, BetaAsyncAbstractMemoryTool))
 
     def __init__(
         self,

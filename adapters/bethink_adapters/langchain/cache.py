@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final
 
 from bethink.adapting import check_namespace, finish_in_thread, make_async_write, number, suggesting
 
 from ..shared.opening import StoreOrPath, open_store
-from ..shared.subclassing import on_base
+from ..shared.subclassing import made_on
 from .documents import part
 from .encoding import decode, encode
 from .messages import as_message, to_item
@@ -26,16 +26,13 @@ _LONGEST: Final = 1e11
 
 
 @suggesting
+@made_on("langchain", "langchain_core.caches", "BaseCache")
 class BethinkCache(_Base):
     """Cache answers in a *namespace* of a bethink *store*, for *ttl* seconds (None: for ever).
 
     Only the digest of a prompt is stored, and no recall finds an answer. ``clear`` erases, because
     nobody needs the history of a cache.
     """
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Make a subclass instance of LangChain's base class."""
-        return object.__new__(on_base(cls, part("caches").BaseCache))
 
     def __init__(
         self, store: StoreOrPath, *, namespace: str = "llm_cache", ttl: float | None = None

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from bethink import Embedder, StaticEmbedder
 from bethink.adapting import check_embedder
 
-from ..shared.subclassing import on_base
-from .documents import part
+from ..shared.subclassing import made_on
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings as _Base
@@ -18,15 +17,12 @@ else:
     _Base = object  # a type checker sees LangChain's base class; an object gets it when it is made
 
 
+@made_on("langchain", "langchain_core.embeddings", "Embeddings")
 class BethinkEmbeddings(_Base):
     """Embed with *embedder*; by default with the table inside bethink, without a model.
 
     The embeddings are a function, too, for LangGraph's stores.
     """
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Make a subclass instance of LangChain's base class."""
-        return object.__new__(on_base(cls, part("embeddings").Embeddings))
 
     def __init__(self, embedder: Embedder | None = None) -> None:
         self.embedder = check_embedder(StaticEmbedder() if embedder is None else embedder)

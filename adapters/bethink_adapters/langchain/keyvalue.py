@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bethink.adapting import check_namespace, make_async_write, suggesting
 
 from ..shared.opening import StoreOrPath, open_store
-from ..shared.subclassing import on_base
-from .documents import part
+from ..shared.subclassing import made_on
 from .encoding import decode, encode
 
 if TYPE_CHECKING:
@@ -21,15 +20,12 @@ else:
 
 
 @suggesting
+@made_on("langchain", "langchain_core.stores", "BaseStore")
 class BethinkKeyValueStore(_Base):
     """Keep values by key in a *namespace* of a bethink *store*: any JSON, bytes, dates, documents.
 
     No recall finds the values. ``mdelete`` forgets; with *erase* no byte of a deleted value stays.
     """
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Make a subclass instance of LangChain's base class."""
-        return object.__new__(on_base(cls, part("stores").BaseStore))
 
     def __init__(
         self, store: StoreOrPath, *, namespace: str = "values", erase: bool = False

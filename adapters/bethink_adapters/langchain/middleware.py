@@ -22,17 +22,15 @@ from typing import (
     Final,
     Literal,
     NotRequired,
-    Self,
     TypeAlias,
     TypedDict,
 )
 
 from bethink.adapting import TokenCounter, check_namespace, finish_in_thread, one_of, suggesting
 
-from ..shared.extras import needs
 from ..shared.opening import StoreOrPath, open_store
 from ..shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K, Recalling
-from ..shared.subclassing import on_base
+from ..shared.subclassing import made_on
 from .messages import plain_text
 from .speech import is_shown, last_turn, preceding
 from .tools import memory_tools
@@ -52,6 +50,7 @@ _logger: Final = logging.getLogger(__name__)
 
 
 @suggesting
+@made_on("langchain-agents", "langchain.agents.middleware", "AgentMiddleware")
 class MemoryMiddleware(_Base):
     """Recall from, and remember in, a *namespace* of a bethink *store*.
 
@@ -67,12 +66,6 @@ class MemoryMiddleware(_Base):
 
     A store that fails is logged, and the run goes on without memories.
     """
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Make a subclass instance of LangChain's base class."""
-        with needs("langchain-agents"):
-            from langchain.agents.middleware import AgentMiddleware
-        return object.__new__(on_base(cls, AgentMiddleware))
 
     def __init__(
         self,

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from bethink import ValidationError
 from bethink.adapting import Mode, check_namespace, finish_in_thread, suggesting
 
 from ..shared.opening import StoreOrPath, open_store
-from ..shared.subclassing import on_base
+from ..shared.subclassing import made_on
 from .documents import (
     Filter,
     check_mode,
     listed,
-    part,
     refuse,
     text_in,
     to_document,
@@ -33,6 +32,7 @@ Scored = list[tuple["Document", float]]
 
 
 @suggesting
+@made_on("langchain", "langchain_core.vectorstores", "VectorStore")
 class BethinkVectorStore(Starting):
     """Keep documents in a *namespace* of a bethink *store*, with exact search.
 
@@ -47,10 +47,6 @@ class BethinkVectorStore(Starting):
     A search counts no access. The score of "semantic" is the cosine. Relevance scores, and with
     them the threshold of a retriever, are cosines in every *mode*; the order is that of the mode.
     """
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Make a subclass instance of LangChain's base class."""
-        return object.__new__(on_base(cls, part("vectorstores").VectorStore))
 
     def __init__(
         self,

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bethink import (
     MemoryRecord,
@@ -21,9 +21,8 @@ from bethink import (
 )
 from bethink.adapting import check_namespace, make_async, make_async_write, suggesting
 
-from ..shared.extras import needs
 from ..shared.opening import StoreOrPath
-from ..shared.subclassing import on_base
+from ..shared.subclassing import made_on
 from . import threads
 from .arrivals import Arrivals, Written
 from .checkpoints import (
@@ -61,6 +60,7 @@ else:
 
 
 @suggesting
+@made_on("langgraph", "langgraph.checkpoint.base", "BaseCheckpointSaver")
 class BethinkSaver(Opened, _Base):
     """Keep the checkpoints of LangGraph threads in a bethink store, below *namespace*.
 
@@ -74,12 +74,6 @@ class BethinkSaver(Opened, _Base):
     brings nothing back: a checkpoint with a deleted parent, and writes after a deleted checkpoint,
     are dropped with a warning in the log. A first checkpoint without a parent begins a new thread.
     """
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Make a subclass instance of LangGraph's base class."""
-        with needs("langgraph"):
-            from langgraph.checkpoint.base import BaseCheckpointSaver
-        return object.__new__(on_base(cls, BaseCheckpointSaver))
 
     def __init__(
         self,

@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Final
 
 from bethink import ValidationError, WhyNot
 from bethink.adapting import finish_in_thread, number, one_of, suggesting
 
-from ..shared.extras import needs
 from ..shared.opening import StoreOrPath
-from ..shared.subclassing import on_base
+from ..shared.subclassing import made_on
 from .batches import Batches
 from .embedding import Index
 from .items import MINUTE
@@ -31,6 +30,7 @@ _MODES: Final = ("semantic", "hybrid", "keyword")
 
 
 @suggesting
+@made_on("langgraph", "langgraph.store.base", "BaseStore")
 class BethinkStore(Opened, _Base):
     """A LangGraph store: ``graph.compile(store=BethinkStore("agent.db"))``.
 
@@ -44,13 +44,6 @@ class BethinkStore(Opened, _Base):
     """
 
     supports_ttl = True
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Make a subclass instance of LangGraph's ``BaseStore``."""
-        with needs("langgraph"):
-            from langgraph.store.base import BaseStore
-
-        return object.__new__(on_base(cls, BaseStore))
 
     def __init__(
         self,

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from itertools import count, islice
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from bethink import (
     MemoryRecord,
@@ -23,9 +23,8 @@ from bethink import (
 )
 from bethink.adapting import MAX_CONTENT, MAX_LABEL, check_namespace, finish_in_thread
 
-from ..shared.extras import needs
 from ..shared.opening import StoreOrPath, open_store
-from ..shared.subclassing import on_base
+from ..shared.subclassing import made_on
 from ..shared.texts import storable
 from ..shared.turns import thread_name
 from .messages import spoken_texts
@@ -41,6 +40,12 @@ _TOMBSTONE = {"value": "deleted", "expires_at": 0.0}
 """The fields of the record in place of a deleted head; an expired record is never read."""
 
 
+@made_on(
+    "pydantic-ai",
+    "pydantic_ai.conversation_store",
+    "ConversationStore",
+    "pydantic-ai-slim>=2.66",
+)
 class MemoryConversations(_Base):
     """A ``ConversationStore`` below *namespace* of a *store*; the store stays open.
 
@@ -48,12 +53,6 @@ class MemoryConversations(_Base):
     with the conversation, and stay in the journal until erased. A failed run is not saved. A bad
     *namespace* raises ``ValidationError``.
     """
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Make an instance of the framework's own base class."""
-        with needs("pydantic-ai", "pydantic-ai-slim>=2.66"):
-            from pydantic_ai.conversation_store import ConversationStore
-        return object.__new__(on_base(cls, ConversationStore))
 
     def __init__(self, store: StoreOrPath, *, namespace: str = "conversations") -> None:
         self.store = open_store(store)

@@ -21,10 +21,9 @@ from bethink.adapting import (
     finish_in_thread,
 )
 
-from ..shared.extras import needs
 from ..shared.opening import StoreOrPath, open_store
 from ..shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K, Recalling
-from ..shared.subclassing import on_base
+from ..shared.subclassing import made_on
 from ..shared.turns import thread_name, turn
 from .messages import drop_refused, drop_tool_prompts, is_prompt, prompt_text, spoken_texts
 
@@ -48,6 +47,7 @@ else:
 _logger: Final = logging.getLogger(__name__)
 
 
+@made_on("pydantic-ai", "pydantic_ai.capabilities", "AbstractCapability")
 class MemoryRecall(_Base):
     """Show the model the memories that the question recalls, and remember the words of each run.
 
@@ -62,12 +62,6 @@ class MemoryRecall(_Base):
     raises ``ValidationError``, and so do bad settings. A failing store is logged, and the run goes
     on.
     """
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Make an instance of the framework's own base class."""
-        with needs("pydantic-ai"):
-            from pydantic_ai.capabilities import AbstractCapability
-        return object.__new__(on_base(cls, AbstractCapability))
 
     def __init__(
         self,

@@ -3,24 +3,49 @@
 So importing an adapter loads no framework, and the objects still pass ``isinstance``. An object can
 be pickled if the attributes can::
 
+    @made_on("langgraph", "langgraph.store.base", "BaseStore")
     class BethinkStore(_Base):  # BaseStore for a type checker, object at run time
-        def __new__(cls, *args, **kwargs):
-            from langgraph.store.base import BaseStore
-
-            return object.__new__(on_base(cls, BaseStore))
+        ...
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from importlib import import_module
 from types import new_class
 from typing import Any, Final, TypeVar
+
+from .extras import needs
 
 T = TypeVar("T")
 
 _JOINED: Final = dict[tuple[type[Any], type[Any]], type[Any]]()
 
 
-def on_base(cls: type[T], base: type[Any]) -> type[T]:
+def made_on(
+    extra: str, module: str, name: str, requirement: str | None = None
+) -> Callable[[type[T]], type[T]]:
+    """Put a class on the base class *name* of *module*, imported with the first object.
+
+    Without the base class the first object raises ``MissingExtraError``; see ``needs``.
+    """
+
+    def new(cls: type[Any], *args: Any, **kwargs: Any) -> Any:
+        """Make an instance of the framework's own base class."""
+        with needs(extra, requirement):
+            found = import_module(module)
+            if not hasattr(found, name):
+                raise ImportError(f"cannot import name {name!r} from {module!r}")
+        return object.__new__(_on_base(cls, getattr(found, name)))
+
+    def put(cls: type[T]) -> type[T]:
+        cls.__new__ = new  # type: ignore[method-assign]
+        return cls
+
+    return put
+
+
+def _on_base(cls: type[T], base: type[Any]) -> type[T]:
     """Return *cls*, or a class with the same name, derived from *cls* and then from *base*."""
     if issubclass(cls, base):
         return cls
@@ -31,7 +56,7 @@ def on_base(cls: type[T], base: type[Any]) -> type[T]:
 
 def _joined(cls: type[T], base: type[Any]) -> type[T]:
     def reduced(made: Any) -> tuple[Any, ...]:
-        return cls.__new__, (cls,), made.__getstate__()  # by the name of *cls*, which pickle finds
+        return _bare, (cls,), made.__getstate__()  # *cls* by the name, which pickle finds
 
     names = {
         "__module__": cls.__module__,
@@ -40,3 +65,7 @@ def _joined(cls: type[T], base: type[Any]) -> type[T]:
         "__reduce__": reduced,
     }
     return new_class(cls.__name__, (cls, base), exec_body=lambda body: body.update(names))
+
+
+def _bare(cls: type[T]) -> T:
+    return cls.__new__(cls)
