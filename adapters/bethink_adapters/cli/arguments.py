@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from .command import Argument, Context, Failure, argument
+from .command import Context, Failure, argument
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -169,13 +169,6 @@ def _find_id(context: Context, part: str) -> str:
         shown = "\n".join(f"  {each.id}  {each.content[:60]}" for each in found.values())
         raise Failure(f"{part!r} could be any of:\n{shown}")
     return next(iter(found))
-
-
-def arguments(*groups: Argument | Sequence[Argument]) -> tuple[Argument, ...]:
-    """Return single arguments and groups of arguments as one tuple."""
-    return tuple(
-        each for group in groups for each in ((group,) if isinstance(group, Argument) else group)
-    )
 
 
 def elsewhere(context: Context) -> list[str]:

@@ -6,29 +6,37 @@ import os
 from typing import TYPE_CHECKING, Final
 
 from . import output, shards
-from .arguments import YES, arguments, days_of, moment_of
-from .command import Command, Context, Failure, Reply, argument
+from .arguments import YES, days_of, moment_of
+from .command import Context, Failure, Reply, argument, command
 
 if TYPE_CHECKING:
     from bethink import Compaction, MemoryStore
 
 
+@command(synonyms=("check",), example="bethink verify")
 def verify(context: Context) -> Reply:
-    """Check the file."""
+    """Check the file and the history."""
     found = context.store.verify(progress=output.bar("checked"))
     lines = [str(each) for each in found.problems] or ["no problems"]
     return Reply(found.to_dict() | {"ok": found.ok}, lines, 0 if found.ok else 1)
 
 
+@command(example="bethink repair")
 def repair(context: Context) -> Reply:
-    """Mend the file."""
+    """Mend the damage of a file."""
     done = context.store.repair()
     lines = [f"mended: {each}" for each in done.mended] + [f"left: {each}" for each in done.left]
     return Reply(done.to_dict() | {"ok": done.ok}, lines or ["no problems"], 0 if done.ok else 1)
 
 
+@command(
+    argument("--before", metavar="WHEN", help="a time, age (90d), snapshot, or #entry"),
+    argument("--keep", metavar="SPAN", help="how much history stays, such as 90d"),
+    YES,
+    example="bethink compact --keep 90d --dry-run",
+)
 def compact(context: Context) -> Reply:
-    """Remove the history before a moment, for good."""
+    """Remove old history for good, and shrink the file."""
     from ..surface.verbs import copied
 
     given = context.given
@@ -62,8 +70,21 @@ def _compacted(done: Compaction, verb: str) -> list[str]:
     ]
 
 
+@command(
+    argument("url", nargs="?", metavar="URL", help="the database; else that of --db"),
+    argument("--writer", action="append", default=[], metavar="ROLE", help="uses the store"),
+    argument("--reader", action="append", default=[], metavar="ROLE", help="reads the views"),
+    argument(
+        "--tenant-writer",
+        action="append",
+        default=[],
+        metavar="ROLE",
+        help="uses the store for one tenant at a time, ?tenant=NAMESPACE in the URL",
+    ),
+    example="bethink migrate postgresql://owner@host/db?schema=demo --writer app",
+)
 def migrate(context: Context) -> Reply:
-    """Make or update the tables of a database."""
+    """Make or update the tables of a database, and grant roles."""
     from bethink.adapting import migrate_database
 
     given = context.given
@@ -84,8 +105,13 @@ def migrate(context: Context) -> Reply:
     return Reply(data, lines)
 
 
+@command(
+    argument("--rate", type=float, metavar="RATE", help="fold decay per day into vectors"),
+    argument("--drop", action="store_true", help="drop the index"),
+    example="bethink vector-index -n users/ann",
+)
 def vector_index(context: Context) -> Reply:
-    """Build or drop the approximate index of a namespace in a database."""
+    """Index the vectors of a huge namespace of a database."""
     given, namespace = context.given, context.namespace
     if given.drop:
         dropped = context.store.drop_vector_index(namespace)
@@ -96,62 +122,4 @@ def vector_index(context: Context) -> Reply:
     return Reply({"namespace": namespace, "vectors": count}, [f"vectors indexed: {count:,}"])
 
 
-COMMANDS: Final = (
-    Command(
-        "verify",
-        "check the file and the history",
-        verify,
-        synonyms=("check",),
-        example="bethink verify",
-    ),
-    Command(
-        "repair",
-        "mend the damage of a file",
-        repair,
-        example="bethink repair",
-    ),
-    Command(
-        "compact",
-        "remove old history for good, and shrink the file",
-        compact,
-        arguments(
-            argument("--before", metavar="WHEN", help="a time, age (90d), snapshot, or #entry"),
-            argument("--keep", metavar="SPAN", help="how much history stays, such as 90d"),
-            YES,
-        ),
-        example="bethink compact --keep 90d --dry-run",
-    ),
-    Command(
-        "migrate",
-        "make or update the tables of a database, and grant roles",
-        migrate,
-        arguments(
-            argument("url", nargs="?", metavar="URL", help="the database; else that of --db"),
-            argument(
-                "--writer", action="append", default=[], metavar="ROLE", help="uses the store"
-            ),
-            argument(
-                "--reader", action="append", default=[], metavar="ROLE", help="reads the views"
-            ),
-            argument(
-                "--tenant-writer",
-                action="append",
-                default=[],
-                metavar="ROLE",
-                help="uses the store for one tenant at a time, ?tenant=NAMESPACE in the URL",
-            ),
-        ),
-        example="bethink migrate postgresql://owner@host/db?schema=demo --writer app",
-    ),
-    Command(
-        "vector-index",
-        "index the vectors of a huge namespace of a database",
-        vector_index,
-        arguments(
-            argument("--rate", type=float, metavar="RATE", help="fold decay per day into vectors"),
-            argument("--drop", action="store_true", help="drop the index"),
-        ),
-        example="bethink vector-index -n users/ann",
-    ),
-    shards.COMMAND,
-)
+COMMANDS: Final = (verify, repair, compact, migrate, vector_index, shards.shards)

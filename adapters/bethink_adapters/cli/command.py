@@ -78,10 +78,29 @@ class Command(NamedTuple):
     name: str
     help: str
     run: Callable[[Context], Reply]
-    arguments: Sequence[Argument] = ()
-    access: Access = "read"
-    synonyms: Sequence[str] = ()
-    example: str = ""
+    arguments: Sequence[Argument]
+    access: Access
+    synonyms: Sequence[str]
+    example: str
+
+
+def command(
+    *arguments: Argument | Sequence[Argument],
+    access: Access = "read",
+    synonyms: Sequence[str] = (),
+    example: str,
+) -> Callable[[Callable[[Context], Reply]], Command]:
+    """Return a decorator: the function becomes the command, with the name and the docstring.
+
+    *arguments* are single arguments and groups of arguments.
+    """
+    flat = [each for one in arguments for each in ((one,) if isinstance(one, Argument) else one)]
+
+    def made(run: Callable[[Context], Reply]) -> Command:
+        name, told = run.__name__.rstrip("_").replace("_", "-"), (run.__doc__ or "").rstrip(".")
+        return Command(name, told[:1].lower() + told[1:], run, flat, access, synonyms, example)
+
+    return made
 
 
 class Context:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..surface.location import DB_VARIABLE, find_namespace
 from . import tasks
-from .arguments import arguments
-from .command import Command, Context, Failure, Reply, argument, reason_of
+from .command import Context, Failure, Reply, argument, command, reason_of
 
 if TYPE_CHECKING:
     from ..hosts import Change, Host, Place, Program
@@ -30,8 +29,35 @@ def _port(text: str) -> int:
     return int(text)
 
 
+_MCP: Final = (
+    argument("--tools", choices=("usual", "all"), default="usual", help="nine tools, or all"),
+    argument("--read-only", action="store_true", help="offer no tool that writes"),
+    argument("--http", type=_port, metavar="PORT", help="serve HTTP instead of stdio"),
+    argument("--host", default="127.0.0.1", help="the address for --http (127.0.0.1)"),
+)
+_SERVE: Final = (
+    argument("--port", type=_port, default=8420, help="0 takes any free port (8420)"),
+    argument("--host", default="127.0.0.1", help="the address to listen on (127.0.0.1)"),
+    argument("--read-only", action="store_true", help="let no request write"),
+    argument("--open", action="store_true", help="open the web interface in the browser"),
+    argument("--no-ui", action="store_true", help="serve no web interface"),
+    argument("--json", action="store_true", help="print address and token as a line of JSON"),
+    argument("--tokens", metavar="PATH", help="the file of tokens; else the user's"),
+    argument("--new-token", action="store_true", help="add a token, for -n only if given"),
+    argument("--allow-host", action="append", metavar="NAME", default=[], help="may be repeated"),
+    argument("--allow-origin", action="append", metavar="URL", default=[], help="a page's origin"),
+)
+_HOSTS: Final = (
+    argument("hosts", nargs="*", metavar="HOST", words=_HOST_NAMES, help=", ".join(_HOST_NAMES)),
+    argument("--all", action="store_true", help="every host on the machine"),
+    argument("--project", action="store_true", help="the settings of this folder, not the user's"),
+    argument("--dry-run", action="store_true", help="show the changes, make none"),
+)
+
+
+@command(_MCP, access="none", example="bethink mcp --read-only")
 def mcp(context: Context) -> Reply:
-    """Serve a memory to agent hosts."""
+    """Serve a memory to agent hosts (MCP)."""
     from ..mcp.__main__ import run
 
     given = context.given
@@ -47,15 +73,22 @@ def mcp(context: Context) -> Reply:
     )
 
 
+@command(_SERVE, access="none", example="bethink serve --port 8765 --read-only")
 def serve(context: Context) -> Reply:
-    """Serve a memory over HTTP."""
+    """Serve a memory over HTTP (REST and MCP)."""
     from ..rest.command import run
 
     return Reply(code=run(context))
 
 
+@command(
+    _HOSTS,
+    argument("--no-hooks", action="store_true", help="the server only"),
+    access="none",
+    example="bethink install claude-code --dry-run",
+)
 def install(context: Context) -> Reply:
-    """Install bethink in hosts."""
+    """Install bethink in agent hosts."""
     from ..hosts import install as install_in
 
     where, program = _place(context), _program(context)
@@ -67,8 +100,9 @@ def install(context: Context) -> Reply:
     )
 
 
+@command(_HOSTS, access="none", example="bethink uninstall claude-code")
 def uninstall(context: Context) -> Reply:
-    """Take bethink out of hosts."""
+    """Take bethink out of agent hosts."""
     from ..hosts import uninstall as uninstall_from
 
     where = _place(context)
@@ -105,8 +139,9 @@ def _change_hosts(
     return Reply(data, lines, failed)
 
 
+@command(access="none", example="bethink doctor")
 def doctor(context: Context) -> Reply:
-    """Check the file, the program, and every host that is here."""
+    """Check the file, the program and the hosts."""
     from ..hosts.doctor import examine
 
     checks = list(examine(context.location, _program(context), _place(context)))
@@ -115,8 +150,13 @@ def doctor(context: Context) -> Reply:
     return Reply(data, lines, 0 if all(each.ok for each in checks) else 1)
 
 
+@command(
+    argument("host", metavar="HOST", choices=_HOST_NAMES, help="such as claude-code"),
+    access="none",
+    example="bethink hook claude-code",
+)
 def hook(context: Context) -> Reply:
-    """Answer a host's hook; the exit code is 0 whatever happens."""
+    """Answer the hook of a host (called by hosts)."""
     from contextlib import suppress
 
     with suppress(Exception):
@@ -134,6 +174,11 @@ def hook(context: Context) -> Reply:
     os._exit(0)  # a hook that gave up leaves a thread behind
 
 
+@command(
+    argument("shell", choices=("bash", "zsh", "fish"), help="the shell"),
+    access="none",
+    example="bethink completion bash",
+)
 def completion(context: Context) -> Reply:
     """Print the completion of a shell."""
     from .completion import script
@@ -213,87 +258,4 @@ def _program(context: Context) -> Program:
     return Program(command, db, find_namespace(context.given.namespace, context.environment))
 
 
-_MCP: Final = (
-    argument("--tools", choices=("usual", "all"), default="usual", help="nine tools, or all"),
-    argument("--read-only", action="store_true", help="offer no tool that writes"),
-    argument("--http", type=_port, metavar="PORT", help="serve HTTP instead of stdio"),
-    argument("--host", default="127.0.0.1", help="the address for --http (127.0.0.1)"),
-)
-_SERVE: Final = (
-    argument("--port", type=_port, default=8420, help="0 takes any free port (8420)"),
-    argument("--host", default="127.0.0.1", help="the address to listen on (127.0.0.1)"),
-    argument("--read-only", action="store_true", help="let no request write"),
-    argument("--open", action="store_true", help="open the web interface in the browser"),
-    argument("--no-ui", action="store_true", help="serve no web interface"),
-    argument("--json", action="store_true", help="print address and token as a line of JSON"),
-    argument("--tokens", metavar="PATH", help="the file of tokens; else the user's"),
-    argument("--new-token", action="store_true", help="add a token, for -n only if given"),
-    argument("--allow-host", action="append", metavar="NAME", default=[], help="may be repeated"),
-    argument("--allow-origin", action="append", metavar="URL", default=[], help="a page's origin"),
-)
-_HOSTS: Final = (
-    argument("hosts", nargs="*", metavar="HOST", words=_HOST_NAMES, help=", ".join(_HOST_NAMES)),
-    argument("--all", action="store_true", help="every host on the machine"),
-    argument("--project", action="store_true", help="the settings of this folder, not the user's"),
-    argument("--dry-run", action="store_true", help="show the changes, make none"),
-)
-
-COMMANDS: Final = (
-    Command(
-        "mcp",
-        "serve a memory to agent hosts (MCP)",
-        mcp,
-        _MCP,
-        "none",
-        example="bethink mcp --read-only",
-    ),
-    Command(
-        "serve",
-        "serve a memory over HTTP (REST and MCP)",
-        serve,
-        _SERVE,
-        "none",
-        example="bethink serve --port 8765 --read-only",
-    ),
-    Command(
-        "install",
-        "install bethink in agent hosts",
-        install,
-        arguments(_HOSTS, argument("--no-hooks", action="store_true", help="the server only")),
-        "none",
-        example="bethink install claude-code --dry-run",
-    ),
-    Command(
-        "uninstall",
-        "take bethink out of agent hosts",
-        uninstall,
-        _HOSTS,
-        "none",
-        example="bethink uninstall claude-code",
-    ),
-    Command(
-        "doctor",
-        "check the file, the program and the hosts",
-        doctor,
-        (),
-        "none",
-        example="bethink doctor",
-    ),
-    Command(
-        "hook",
-        "answer the hook of a host (called by hosts)",
-        hook,
-        (argument("host", metavar="HOST", choices=_HOST_NAMES, help="such as claude-code"),),
-        "none",
-        example="bethink hook claude-code",
-    ),
-    tasks.COMMAND,
-    Command(
-        "completion",
-        "print the completion of a shell",
-        completion,
-        (argument("shell", choices=("bash", "zsh", "fish"), help="the shell"),),
-        "none",
-        example="bethink completion bash",
-    ),
-)
+COMMANDS: Final = (mcp, serve, install, uninstall, doctor, hook, tasks.tasks, completion)

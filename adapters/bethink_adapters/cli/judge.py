@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from . import output
-from .arguments import FILTER, ID, SHORT_ID, SIMILARITY, YES, arguments, filter_of, find_ids
-from .command import Command, Context, Reply, argument
+from .arguments import FILTER, ID, IDS, SHORT_ID, SIMILARITY, YES, filter_of, find_ids
+from .command import Context, Reply, argument, command
 
 if TYPE_CHECKING:
     from bethink import Consolidated, MemoryStore
@@ -15,6 +15,12 @@ if TYPE_CHECKING:
 _VERDICTS: Final = ("worked", "failed", "partial", "useful", "useless")
 
 
+@command(
+    argument("outcome", choices=_VERDICTS, metavar="VERDICT", help=", ".join(_VERDICTS)),
+    IDS,
+    argument("--session", metavar="NAME", help="who judges; at most three failures an hour count"),
+    example="bethink outcome worked 4a998ed4 ef5a0645",
+)
 def outcome(context: Context) -> Reply:
     """Record how following memories went."""
     from ..surface.verbs import judge
@@ -25,6 +31,11 @@ def outcome(context: Context) -> Reply:
     return Reply([each.to_dict() for each in records], output.table(rows, flexible=2))
 
 
+@command(
+    ID,
+    argument("--amount", type=float, default=0.1, help="(0.1)"),
+    example="bethink reinforce 4a998ed4 --amount 0.2",
+)
 def reinforce(context: Context) -> Reply:
     """Raise the importance of a memory."""
     [id] = find_ids(context, [context.given.id])
@@ -32,8 +43,15 @@ def reinforce(context: Context) -> Reply:
     return Reply(record.to_dict(), [f"{id[-SHORT_ID:]}  importance {record.importance:.2f}"])
 
 
+@command(
+    argument("source", metavar="ID", help="the memory that the link leaves"),
+    argument("kind", help="such as causes, part_of, used"),
+    argument("target", metavar="ID", help="the memory that the link reaches"),
+    argument("--remove", action="store_true", help="remove the link"),
+    example="bethink relate 4a998ed4 part_of ef5a0645",
+)
 def relate(context: Context) -> Reply:
-    """Link two memories, or remove the link."""
+    """Link two memories."""
     given = context.given
     source, target = find_ids(context, [given.source, given.target])
     verb = context.store.unrelate if given.remove else context.store.relate
@@ -42,14 +60,21 @@ def relate(context: Context) -> Reply:
     return Reply({"changed": changed}, [done if changed else "nothing to change"], int(not changed))
 
 
+@command(
+    argument("keep", metavar="KEEP", help="the memory that holds"),
+    argument("drop", nargs="+", metavar="DROP", help="memories that do not"),
+    argument("--reason", help="goes into the journal"),
+    example="bethink resolve 5b7d1c02 ef5a0645 --reason 'pier 3 is closed'",
+)
 def resolve(context: Context) -> Reply:
-    """Settle a conflict."""
+    """Settle a conflict: one memory supersedes others."""
     given = context.given
     keep, *drop = find_ids(context, [given.keep, *given.drop])
     count = context.store.resolve(keep, drop, given.reason)
     return Reply({"count": count}, [f"resolved {count}"], 0 if count else 1)
 
 
+@command(FILTER, SIMILARITY, YES, example="bethink consolidate --dry-run")
 def consolidate(context: Context) -> Reply:
     """Merge memories that nearly repeat each other."""
     from ..surface.verbs import copied
@@ -87,55 +112,4 @@ def _groups(merged: Sequence[Consolidated]) -> list[str]:
     return list(output.table(rows, flexible=2)) or ["nothing to merge"]
 
 
-COMMANDS: Final = (
-    Command(
-        "outcome",
-        "record how following memories went",
-        outcome,
-        arguments(
-            argument("outcome", choices=_VERDICTS, metavar="VERDICT", help=", ".join(_VERDICTS)),
-            argument("ids", nargs="+", metavar="ID", help="whole ids, or the last characters"),
-            argument(
-                "--session", metavar="NAME", help="who judges; at most three failures an hour count"
-            ),
-        ),
-        example="bethink outcome worked 4a998ed4 ef5a0645",
-    ),
-    Command(
-        "reinforce",
-        "raise the importance of a memory",
-        reinforce,
-        arguments(ID, argument("--amount", type=float, default=0.1, help="(0.1)")),
-        example="bethink reinforce 4a998ed4 --amount 0.2",
-    ),
-    Command(
-        "relate",
-        "link two memories",
-        relate,
-        arguments(
-            argument("source", metavar="ID", help="the memory that the link leaves"),
-            argument("kind", help="such as causes, part_of, used"),
-            argument("target", metavar="ID", help="the memory that the link reaches"),
-            argument("--remove", action="store_true", help="remove the link"),
-        ),
-        example="bethink relate 4a998ed4 part_of ef5a0645",
-    ),
-    Command(
-        "resolve",
-        "settle a conflict: one memory supersedes others",
-        resolve,
-        arguments(
-            argument("keep", metavar="KEEP", help="the memory that holds"),
-            argument("drop", nargs="+", metavar="DROP", help="memories that do not"),
-            argument("--reason", help="goes into the journal"),
-        ),
-        example="bethink resolve 5b7d1c02 ef5a0645 --reason 'pier 3 is closed'",
-    ),
-    Command(
-        "consolidate",
-        "merge memories that nearly repeat each other",
-        consolidate,
-        arguments(FILTER, SIMILARITY, YES),
-        example="bethink consolidate --dry-run",
-    ),
-)
+COMMANDS: Final = (outcome, reinforce, relate, resolve, consolidate)

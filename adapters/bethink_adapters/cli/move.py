@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..surface.location import find_namespace, tenant_at, to_location
 from . import output
-from .arguments import FILTER, SIMILARITY, YES, arguments, filter_of
-from .command import Command, Context, Failure, Reply, argument
+from .arguments import FILTER, SIMILARITY, YES, filter_of
+from .command import Context, Failure, Reply, argument, command
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -23,8 +23,14 @@ _LEFT: Final = ("forgotten", "erased")
 """States of memories that ``archive-to`` copies without more to forget here."""
 
 
+@command(
+    argument("target", metavar="PATH", help="the file to write, - for stdout"),
+    argument("--format", choices=("jsonl", "md"), default="jsonl", help="(jsonl)"),
+    FILTER,
+    example="bethink export memories.jsonl",
+)
 def export(context: Context) -> Reply:
-    """Write memories to a file."""
+    """Write memories and history to a file."""
     given, where = context.given, filter_of(context.given)
     if given.target == "-":
         if given.format == "md":
@@ -44,8 +50,22 @@ def export(context: Context) -> Reply:
     return Reply({"written": count}, [f"wrote {count:,} to {given.target}"])
 
 
+@command(
+    argument("source", metavar="PATH", help="file or folder, - for stdin"),
+    argument(
+        "--from",
+        dest="format",
+        choices=_FORMATS,
+        default="bethink",
+        metavar="SYSTEM",
+        help=", ".join(_FORMATS),
+    ),
+    access="write",
+    synonyms=("ingest",),
+    example="bethink import notes --from markdown -n notes",
+)
 def import_(context: Context) -> Reply:
-    """Read memories of bethink, or of a different system."""
+    """Read memories of bethink or of a predecessor."""
     from pathlib import Path
 
     given = context.given
@@ -103,6 +123,12 @@ def _import_export(context: Context, source: Path) -> Reply:
     return Reply(data, output.pairs(data))
 
 
+@command(
+    argument("source", metavar="PATH", help="the second memory file, or a URL"),
+    SIMILARITY,
+    access="write",
+    example="bethink merge second.db",
+)
 def merge(context: Context) -> Reply:
     """Take the memories of a second store in."""
     given = context.given
@@ -119,8 +145,13 @@ def merge(context: Context) -> Reply:
     return Reply(merged.to_dict(), output.pairs(merged.to_dict()))
 
 
+@command(
+    argument("target", metavar="PATH", help="the second memory file, or a URL"),
+    YES,
+    example="bethink archive-to 2025.db --namespace users/ann --yes",
+)
 def archive_to(context: Context) -> Reply:
-    """Move the memories of a namespace to a second store."""
+    """Move a namespace with all history to a second store."""
     given = context.given
     target = to_location(given.target)
     if not given.namespace:
@@ -162,53 +193,4 @@ def _told_apart(advice: str) -> Iterator[None]:
         raise Failure(f"{error}; {advice}") from None
 
 
-COMMANDS: Final = (
-    Command(
-        "export",
-        "write memories and history to a file",
-        export,
-        arguments(
-            argument("target", metavar="PATH", help="the file to write, - for stdout"),
-            argument("--format", choices=("jsonl", "md"), default="jsonl", help="(jsonl)"),
-            FILTER,
-        ),
-        example="bethink export memories.jsonl",
-    ),
-    Command(
-        "import",
-        "read memories of bethink or of a predecessor",
-        import_,
-        (
-            argument("source", metavar="PATH", help="file or folder, - for stdin"),
-            argument(
-                "--from",
-                dest="format",
-                choices=_FORMATS,
-                default="bethink",
-                metavar="SYSTEM",
-                help=", ".join(_FORMATS),
-            ),
-        ),
-        "write",
-        ("ingest",),
-        example="bethink import notes --from markdown -n notes",
-    ),
-    Command(
-        "merge",
-        "take the memories of a second store in",
-        merge,
-        (
-            argument("source", metavar="PATH", help="the second memory file, or a URL"),
-            SIMILARITY,
-        ),
-        "write",
-        example="bethink merge second.db",
-    ),
-    Command(
-        "archive-to",
-        "move a namespace with all history to a second store",
-        archive_to,
-        arguments(argument("target", metavar="PATH", help="the second memory file, or a URL"), YES),
-        example="bethink archive-to 2025.db --namespace users/ann --yes",
-    ),
-)
+COMMANDS: Final = (export, import_, merge, archive_to)

@@ -146,8 +146,8 @@ class _Version(Action):
 def _add_command(commands: Any, command: Command) -> None:
     added = commands.add_parser(
         command.name,
-        description=f"{command.help[0].upper()}{command.help[1:]}.",
-        epilog=f"example: {command.example}" if command.example else None,
+        description=f"{command.help[:1].upper()}{command.help[1:]}.",
+        epilog=f"example: {command.example}",
         aliases=command.synonyms,
         formatter_class=_Formatter,
         allow_abbrev=False,

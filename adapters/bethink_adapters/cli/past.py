@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from . import output
-from .arguments import AS_OF, LIMIT, SHORT_ID, arguments, find_ids, moment_of
-from .command import Command, Context, Failure, Reply, argument
+from .arguments import AS_OF, LIMIT, SHORT_ID, find_ids, moment_of
+from .command import Context, Failure, Reply, argument, command
 
 if TYPE_CHECKING:
     from bethink import LogEntry, MemoryStore
@@ -17,8 +17,16 @@ _SECONDS: Final = 0.5
 """How often ``log --follow`` looks for entries."""
 
 
+@command(
+    argument("id", nargs="?", metavar="ID", help="only to this memory"),
+    LIMIT,
+    argument("--since", type=int, default=0, metavar="ENTRY", help="after this entry"),
+    argument("--until", type=int, metavar="ENTRY", help="up to this entry"),
+    argument("--follow", action="store_true", help="go on showing, oldest first"),
+    example="bethink log --limit 20",
+)
 def log(context: Context) -> Reply:
-    """Show the journal."""
+    """Show what happened, newest first."""
     given = context.given
     id = find_ids(context, [given.id])[0] if given.id else None
     scope = context.scope if given.namespace else None
@@ -37,6 +45,10 @@ def log(context: Context) -> Reply:
     return Reply([each.to_dict() for each in found], map(_entry, found), paged=True)
 
 
+@command(
+    argument("name", nargs="?", help="the name; without: list"),
+    example="bethink snapshot after-move",
+)
 def snapshot(context: Context) -> Reply:
     """Name the present, or list the names."""
     if context.given.name is not None:
@@ -47,6 +59,11 @@ def snapshot(context: Context) -> Reply:
     return Reply([each.to_dict() for each in found], output.table(rows, flexible=0, right=(1,)))
 
 
+@command(
+    argument("since", metavar="WHEN", help="time, age (2d), snapshot, or #entry"),
+    argument("until", nargs="?", metavar="WHEN", help="(now)"),
+    example="bethink diff before-move",
+)
 def diff(context: Context) -> Reply:
     """Show what changed between two moments."""
     given = context.given
@@ -63,6 +80,12 @@ def diff(context: Context) -> Reply:
     return Reply(found.to_dict(), lines)
 
 
+@command(
+    argument("key", help="the key"),
+    LIMIT,
+    AS_OF,
+    example="bethink audit standup --as-of before-move",
+)
 def audit(context: Context) -> Reply:
     """Show every version of a fact."""
     given = context.given
@@ -82,6 +105,10 @@ def audit(context: Context) -> Reply:
     return Reply([each.to_dict() for each in found], lines)
 
 
+@command(
+    argument("entry", nargs="?", type=int, help="the entry's number; without: the last"),
+    example="bethink undo 3",
+)
 def undo(context: Context) -> Reply:
     """Undo a journal entry."""
     entry = context.given.entry
@@ -135,49 +162,4 @@ def _followed(
             is_silent = False
 
 
-COMMANDS: Final = (
-    Command(
-        "log",
-        "show what happened, newest first",
-        log,
-        arguments(
-            argument("id", nargs="?", metavar="ID", help="only to this memory"),
-            LIMIT,
-            argument("--since", type=int, default=0, metavar="ENTRY", help="after this entry"),
-            argument("--until", type=int, metavar="ENTRY", help="up to this entry"),
-            argument("--follow", action="store_true", help="go on showing, oldest first"),
-        ),
-        example="bethink log --limit 20",
-    ),
-    Command(
-        "snapshot",
-        "name the present, or list the names",
-        snapshot,
-        (argument("name", nargs="?", help="the name; without: list"),),
-        example="bethink snapshot after-move",
-    ),
-    Command(
-        "diff",
-        "show what changed between two moments",
-        diff,
-        (
-            argument("since", metavar="WHEN", help="time, age (2d), snapshot, or #entry"),
-            argument("until", nargs="?", metavar="WHEN", help="(now)"),
-        ),
-        example="bethink diff before-move",
-    ),
-    Command(
-        "audit",
-        "show every version of a fact",
-        audit,
-        arguments(argument("key", help="the key"), LIMIT, AS_OF),
-        example="bethink audit standup --as-of before-move",
-    ),
-    Command(
-        "undo",
-        "undo a journal entry",
-        undo,
-        (argument("entry", nargs="?", type=int, help="the entry's number; without: the last"),),
-        example="bethink undo 3",
-    ),
-)
+COMMANDS: Final = (log, snapshot, diff, audit, undo)

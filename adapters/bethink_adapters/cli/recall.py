@@ -14,13 +14,12 @@ from .arguments import (
     LIMIT,
     SHORT_ID,
     STATES,
-    arguments,
     elsewhere,
     filter_of,
     find_ids,
     moment_of,
 )
-from .command import Command, Context, Failure, Reply, argument
+from .command import Context, Failure, Reply, argument, command
 
 _QUERY: Final = argument("query", metavar="QUERY", help="a question or words, - for stdin")
 _TOUCH: Final = argument("--touch", action="store_true", help="count the hits as accessed")
@@ -28,8 +27,27 @@ _STATES: Final = (*STATES, "expired")
 _MODES: Final = ("hybrid", "keyword", "semantic")
 
 
+@command(
+    _QUERY,
+    argument("-k", type=int, default=5, metavar="N", help="at most N (5)"),
+    argument("--mode", choices=_MODES, default="hybrid", help="(hybrid)"),
+    argument("--min-score", type=float, default=0.0, metavar="0..1", help="least score"),
+    argument(
+        "--min-share",
+        type=float,
+        default=0.0,
+        metavar="0..1",
+        help="drop scores below this share of the best score",
+    ),
+    argument("--explain", action="store_true", help="show what made each score"),
+    AS_OF,
+    FILTER,
+    _TOUCH,
+    synonyms=("search",),
+    example="bethink recall 'when is standup?' -k 3 --explain",
+)
 def recall(context: Context) -> Reply:
-    """Search."""
+    """Search memories by meaning and words."""
     given = context.given
     hits = context.store.recall(
         context.text(given.query),
@@ -52,8 +70,17 @@ def recall(context: Context) -> Reply:
     return Reply([hit.to_dict() for hit in hits], lines or elsewhere(context))
 
 
+@command(
+    argument("query", nargs="?", help="the task; without: newest and most important"),
+    argument("--budget", type=int, default=800, metavar="TOKENS", help="at most (800)"),
+    AS_OF,
+    FILTER,
+    _TOUCH,
+    synonyms=("pack",),
+    example="bethink context 'when is standup?' --budget 400",
+)
 def context(context: Context) -> Reply:
-    """Pack memories for a prompt."""
+    """Pack memories into one block for a prompt."""
     given = context.given
     packed = context.store.pack(
         context.text(given.query) if given.query else "",
@@ -69,6 +96,14 @@ def context(context: Context) -> Reply:
     return Reply(packed.to_dict(), packed.text.splitlines())
 
 
+@command(
+    ID,
+    _QUERY,
+    argument("-k", type=int, default=5, metavar="N", help="(5)"),
+    AS_OF,
+    FILTER,
+    example="bethink why ef5a0645 'when is standup?'",
+)
 def why(context: Context) -> Reply:
     """Tell what kept a memory out of an answer."""
     given = context.given
@@ -87,6 +122,13 @@ def why(context: Context) -> Reply:
     return Reply(found.to_dict(), lines)
 
 
+@command(
+    argument("id", nargs="?", metavar="ID", help="the whole id, or the last characters"),
+    argument("--key", help="the present memory of a key"),
+    argument("--history", action="store_true", help="show the log and the outcomes, too"),
+    synonyms=("show",),
+    example="bethink get --key standup --history",
+)
 def get(context: Context) -> Reply:
     """Show a memory with all fields."""
     given = context.given
@@ -111,6 +153,14 @@ def get(context: Context) -> Reply:
     return Reply(data, lines)
 
 
+@command(
+    LIMIT,
+    argument("--offset", type=int, default=0, metavar="N", help="skip N"),
+    argument("--order", default="newest", help="newest, oldest, or a field"),
+    argument("--state", choices=_STATES, default="live", help="(live)"),
+    FILTER,
+    example="bethink list --category travel --order importance",
+)
 def list_(context: Context) -> Reply:
     """List memories."""
     given = context.given
@@ -126,6 +176,11 @@ def list_(context: Context) -> Reply:
     return Reply([each.to_dict() for each in records], lines, paged=True)
 
 
+@command(
+    ID,
+    argument("--kind", help="only links of this kind"),
+    example="bethink related ef5a0645 --kind contradicts",
+)
 def related(context: Context) -> Reply:
     """Show the memories linked with a memory."""
     [id] = find_ids(context, [context.given.id])
@@ -138,6 +193,13 @@ def related(context: Context) -> Reply:
     return Reply([each.to_dict() for each in found], output.table(rows, flexible=3))
 
 
+@command(
+    argument("query", nargs="?", help="only among memories for this query"),
+    argument("--min-tier", choices=("likely", "possible"), default="possible", help="(possible)"),
+    LIMIT,
+    AS_OF,
+    example="bethink conflicts --min-tier likely",
+)
 def conflicts(context: Context) -> Reply:
     """Show pairs that can hardly both hold."""
     given = context.given
@@ -160,14 +222,16 @@ def conflicts(context: Context) -> Reply:
     return Reply([each.to_dict() for each in found], lines)
 
 
+@command(example="bethink stats --json")
 def stats(context: Context) -> Reply:
     """Show what the file holds."""
     found = context.store.stats(namespace=context.whole_scope).to_dict()
     return Reply(found, _stats_lines(found | {"created": f"on {len(found['created']):,} days"}))
 
 
+@command(example="bethink namespaces")
 def namespaces(context: Context) -> Reply:
-    """List namespaces with their numbers of memories."""
+    """List namespaces and counts."""
     found = context.store.namespaces(context.whole_scope)
     rows = [(name, f"{count:,}") for name, count in sorted(found.items())]
     return Reply(found, output.table(rows, flexible=0, right=(1,)))
@@ -186,110 +250,4 @@ def _stats_lines(found: dict[str, Any]) -> Iterator[str]:
             yield from output.pairs(shown)
 
 
-COMMANDS: Final = (
-    Command(
-        "recall",
-        "search memories by meaning and words",
-        recall,
-        arguments(
-            _QUERY,
-            argument("-k", type=int, default=5, metavar="N", help="at most N (5)"),
-            argument("--mode", choices=_MODES, default="hybrid", help="(hybrid)"),
-            argument("--min-score", type=float, default=0.0, metavar="0..1", help="least score"),
-            argument(
-                "--min-share",
-                type=float,
-                default=0.0,
-                metavar="0..1",
-                help="drop scores below this share of the best score",
-            ),
-            argument("--explain", action="store_true", help="show what made each score"),
-            AS_OF,
-            FILTER,
-            _TOUCH,
-        ),
-        synonyms=("search",),
-        example="bethink recall 'when is standup?' -k 3 --explain",
-    ),
-    Command(
-        "context",
-        "pack memories into one block for a prompt",
-        context,
-        arguments(
-            argument("query", nargs="?", help="the task; without: newest and most important"),
-            argument("--budget", type=int, default=800, metavar="TOKENS", help="at most (800)"),
-            AS_OF,
-            FILTER,
-            _TOUCH,
-        ),
-        synonyms=("pack",),
-        example="bethink context 'when is standup?' --budget 400",
-    ),
-    Command(
-        "why",
-        "tell what kept a memory out of an answer",
-        why,
-        arguments(
-            ID, _QUERY, argument("-k", type=int, default=5, metavar="N", help="(5)"), AS_OF, FILTER
-        ),
-        example="bethink why ef5a0645 'when is standup?'",
-    ),
-    Command(
-        "get",
-        "show a memory with all fields",
-        get,
-        arguments(
-            argument("id", nargs="?", metavar="ID", help="the whole id, or the last characters"),
-            argument("--key", help="the present memory of a key"),
-            argument("--history", action="store_true", help="show the log and the outcomes, too"),
-        ),
-        synonyms=("show",),
-        example="bethink get --key standup --history",
-    ),
-    Command(
-        "list",
-        "list memories",
-        list_,
-        arguments(
-            LIMIT,
-            argument("--offset", type=int, default=0, metavar="N", help="skip N"),
-            argument("--order", default="newest", help="newest, oldest, or a field"),
-            argument("--state", choices=_STATES, default="live", help="(live)"),
-            FILTER,
-        ),
-        example="bethink list --category travel --order importance",
-    ),
-    Command(
-        "related",
-        "show the memories linked with a memory",
-        related,
-        arguments(ID, argument("--kind", help="only links of this kind")),
-        example="bethink related ef5a0645 --kind contradicts",
-    ),
-    Command(
-        "conflicts",
-        "show pairs that can hardly both hold",
-        conflicts,
-        arguments(
-            argument("query", nargs="?", help="only among memories for this query"),
-            argument(
-                "--min-tier", choices=("likely", "possible"), default="possible", help="(possible)"
-            ),
-            LIMIT,
-            AS_OF,
-        ),
-        example="bethink conflicts --min-tier likely",
-    ),
-    Command(
-        "stats",
-        "show what the file holds",
-        stats,
-        example="bethink stats --json",
-    ),
-    Command(
-        "namespaces",
-        "list namespaces and counts",
-        namespaces,
-        example="bethink namespaces",
-    ),
-)
+COMMANDS: Final = (recall, context, why, get, list_, related, conflicts, stats, namespaces)

@@ -15,13 +15,12 @@ from .arguments import (
     SHORT_ID,
     STATES,
     YES,
-    arguments,
     days_of,
     fields_of,
     filter_of,
     find_ids,
 )
-from .command import MARK, Command, Context, Failure, Reply, argument
+from .command import MARK, Context, Failure, Reply, argument, command
 
 if TYPE_CHECKING:
     from bethink import MemoryStore
@@ -40,8 +39,24 @@ _SOME_IDS: Final = argument(
 )
 
 
+@command(
+    argument("text", nargs="?", metavar="TEXT", help="the text, - for stdin"),
+    _FILE,
+    argument("--jsonl", metavar="PATH", help="a memory for each line, - for stdin"),
+    argument("--supersedes", metavar="ID", help="the memory that this replaces"),
+    argument(
+        "--on-similar",
+        choices=("keep", "merge", "raise"),
+        default="keep",
+        help="what to do beside nearly the same memory (keep both)",
+    ),
+    FIELDS,
+    access="write",
+    synonyms=("add",),
+    example="bethink store 'Standup is at 10:00' --key standup --tag team",
+)
 def store(context: Context) -> Reply:
-    """Store one text, or a memory for each line of JSON."""
+    """Keep a text as a memory."""
     given = context.given
     shared = {"namespace": context.namespace, **fields_of(given)}
     options: dict[str, Any] = {"on_similar": given.on_similar}
@@ -58,8 +73,15 @@ def store(context: Context) -> Reply:
     return Reply(record.to_dict(), [f"stored {record.id[-SHORT_ID:]}"])
 
 
+@command(
+    ID,
+    argument("--content", metavar="TEXT", help="the new text, - for stdin"),
+    _FILE,
+    FIELDS,
+    example="bethink update 4a998ed4 --content 'Standup is at 11:00'",
+)
 def update(context: Context) -> Reply:
-    """Change the given fields of a memory."""
+    """Change fields of a memory."""
     [id] = find_ids(context, [context.given.id])
     changes = fields_of(context.given)
     if context.given.content is not None or context.given.file is not None:
@@ -70,13 +92,21 @@ def update(context: Context) -> Reply:
     return Reply(record.to_dict(), [f"updated {id[-SHORT_ID:]}"])
 
 
+@command(
+    _SOME_IDS,
+    FILTER,
+    YES,
+    synonyms=("rm", "delete"),
+    example="bethink forget --category travel --dry-run",
+)
 def forget(context: Context) -> Reply:
-    """Forget memories by id, or all that pass a filter."""
+    """Forget memories; `restore` brings them back."""
     return _remove(context, "forget", ("live",))
 
 
+@command(_SOME_IDS, FILTER, YES, example="bethink erase ef5a0645 --yes")
 def erase(context: Context) -> Reply:
-    """Erase memories by id, or all that pass a filter, for good."""
+    """Erase memories and their history for good."""
     return _remove(context, "erase", STATES)
 
 
@@ -107,23 +137,37 @@ def _remove(context: Context, verb: str, states: tuple[State, ...]) -> Reply:
     return Reply({"count": count}, [f"{_PAST[verb]} {count}"], 0 if count else 1)
 
 
+@command(IDS, example="bethink restore 7f1de620")
 def restore(context: Context) -> Reply:
     """Bring forgotten memories back."""
     return _count(context, "restore")
 
 
+@command(IDS, example="bethink archive ef5a0645")
 def archive(context: Context) -> Reply:
     """Put memories aside."""
     return _count(context, "archive")
 
 
+@command(IDS, example="bethink unarchive 0b3c55d9")
 def unarchive(context: Context) -> Reply:
     """Bring archived memories back."""
     return _count(context, "unarchive")
 
 
+@command(
+    argument("--unused", metavar="SPAN", help="also forget what nobody used for 90d"),
+    argument(
+        "--floor",
+        type=float,
+        metavar="0..1",
+        help="also forget below this faded importance",
+    ),
+    YES,
+    example="bethink tidy --unused 90d -n default --dry-run",
+)
 def tidy(context: Context) -> Reply:
-    """Forget what has expired, and let outcomes drift back to 0."""
+    """Forget what has expired, let outcomes drift."""
     from ..surface.verbs import copied
 
     given = context.given
@@ -175,90 +219,4 @@ def _lines(source: str) -> Iterator[Any]:
                     raise Failure(f"{name}, line {number}: {error}", 2) from None
 
 
-COMMANDS: Final = (
-    Command(
-        "store",
-        "keep a text as a memory",
-        store,
-        arguments(
-            argument("text", nargs="?", metavar="TEXT", help="the text, - for stdin"),
-            _FILE,
-            argument("--jsonl", metavar="PATH", help="a memory for each line, - for stdin"),
-            argument("--supersedes", metavar="ID", help="the memory that this replaces"),
-            argument(
-                "--on-similar",
-                choices=("keep", "merge", "raise"),
-                default="keep",
-                help="what to do beside nearly the same memory (keep both)",
-            ),
-            FIELDS,
-        ),
-        "write",
-        ("add",),
-        example="bethink store 'Standup is at 10:00' --key standup --tag team",
-    ),
-    Command(
-        "update",
-        "change fields of a memory",
-        update,
-        arguments(
-            ID,
-            argument("--content", metavar="TEXT", help="the new text, - for stdin"),
-            _FILE,
-            FIELDS,
-        ),
-        example="bethink update 4a998ed4 --content 'Standup is at 11:00'",
-    ),
-    Command(
-        "forget",
-        "forget memories; `restore` brings them back",
-        forget,
-        arguments(_SOME_IDS, FILTER, YES),
-        synonyms=("rm", "delete"),
-        example="bethink forget --category travel --dry-run",
-    ),
-    Command(
-        "restore",
-        "bring forgotten memories back",
-        restore,
-        (IDS,),
-        example="bethink restore 7f1de620",
-    ),
-    Command(
-        "archive",
-        "put memories aside",
-        archive,
-        (IDS,),
-        example="bethink archive ef5a0645",
-    ),
-    Command(
-        "unarchive",
-        "bring archived memories back",
-        unarchive,
-        (IDS,),
-        example="bethink unarchive 0b3c55d9",
-    ),
-    Command(
-        "erase",
-        "erase memories and their history for good",
-        erase,
-        arguments(_SOME_IDS, FILTER, YES),
-        example="bethink erase ef5a0645 --yes",
-    ),
-    Command(
-        "tidy",
-        "forget what has expired, let outcomes drift",
-        tidy,
-        arguments(
-            argument("--unused", metavar="SPAN", help="also forget what nobody used for 90d"),
-            argument(
-                "--floor",
-                type=float,
-                metavar="0..1",
-                help="also forget below this faded importance",
-            ),
-            YES,
-        ),
-        example="bethink tidy --unused 90d -n default --dry-run",
-    ),
-)
+COMMANDS: Final = (store, update, forget, restore, archive, unarchive, erase, tidy)

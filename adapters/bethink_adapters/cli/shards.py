@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from . import output
-from .command import Command, Context, Failure, Reply, argument
+from .command import Context, Failure, Reply, argument, command
 
 if TYPE_CHECKING:
     from bethink import Shards
@@ -13,8 +13,24 @@ if TYPE_CHECKING:
 _ACTIONS: Final = ("list", "create", "move")
 
 
+@command(
+    argument("action", choices=_ACTIONS, nargs="?", default="list", help="(list)"),
+    argument("number", nargs="?", type=int, metavar="NUMBER", help="the shard to move"),
+    argument("server_name", nargs="?", metavar="SERVER", help="name of the server to move to"),
+    argument(
+        "--server",
+        action="append",
+        default=[],
+        metavar="NAME=URL",
+        help="a database that may hold shards; repeat for each",
+    ),
+    argument("--schema", default="bethink", metavar="NAME", help="their name (bethink)"),
+    argument("--count", type=int, metavar="COUNT", help="create: how many shards"),
+    argument("--steps", type=int, metavar="STEPS", help="create: steps of a namespace (2)"),
+    example="bethink shards move 7 b --server a=$DATABASE_A --server b=$DATABASE_B",
+)
 def shards(context: Context) -> Reply:
-    """Run one of the actions."""
+    """Shards of one memory on several databases."""
     from bethink import Shards
 
     given = context.given
@@ -53,26 +69,3 @@ def _move(context: Context, opened: Shards) -> Reply:
     moved = opened.move(number, server, progress=output.bar("rows copied"))
     line = f"shard {number} is on {server} now" if moved else f"shard {number} was on {server}"
     return Reply({"shard": number, "server": server, "moved": moved}, [line])
-
-
-COMMAND: Final = Command(
-    "shards",
-    "shards of one memory on several databases",
-    shards,
-    (
-        argument("action", choices=_ACTIONS, nargs="?", default="list", help="(list)"),
-        argument("number", nargs="?", type=int, metavar="NUMBER", help="the shard to move"),
-        argument("server_name", nargs="?", metavar="SERVER", help="name of the server to move to"),
-        argument(
-            "--server",
-            action="append",
-            default=[],
-            metavar="NAME=URL",
-            help="a database that may hold shards; repeat for each",
-        ),
-        argument("--schema", default="bethink", metavar="NAME", help="their name (bethink)"),
-        argument("--count", type=int, metavar="COUNT", help="create: how many shards"),
-        argument("--steps", type=int, metavar="STEPS", help="create: steps of a namespace (2)"),
-    ),
-    example="bethink shards move 7 b --server a=$DATABASE_A --server b=$DATABASE_B",
-)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..surface.location import find_namespace, project_namespace
 from . import output
 from .arguments import SHORT_ID, find_ids
-from .command import Command, Context, Failure, Reply, argument
+from .command import Context, Failure, Reply, argument, command
 
 if TYPE_CHECKING:
     from bethink.adapting import Scope
@@ -18,8 +18,24 @@ _ACTIONS: Final = ("list", "show", "context", "link", "unlink", "sync")
 _OLD_SECONDS: Final = 3_600.0
 
 
+@command(
+    argument("action", choices=_ACTIONS, nargs="?", default="list", help="(list)"),
+    argument(
+        "task",
+        nargs="?",
+        metavar="TASK",
+        help="id of the task, for all but list, sync",
+    ),
+    argument("ids", nargs="*", metavar="ID", help="memories to link or unlink"),
+    argument("--source", choices=("beads", "claude-tasks", "claude-todos"), help="only these"),
+    argument("--done", action="store_true", help="list closed tasks, too"),
+    argument("--budget", type=int, default=800, metavar="TOKENS", help="for context (800)"),
+    argument("--allow-failed", action="store_true", help="let 'reverted' score as failed"),
+    argument("--dry-run", action="store_true", help="sync: show the verdicts, record none"),
+    example="bethink tasks sync --dry-run",
+)
 def tasks(context: Context) -> Reply:
-    """Run one of the actions."""
+    """Tasks of Beads and Claude Code beside memories."""
     from pathlib import Path
 
     from ..tasks import read_all
@@ -170,26 +186,3 @@ def _notes(listing: Listing) -> list[str]:
         if path.suffix == ".jsonl" and now - changed > _OLD_SECONDS
     ]
     return [output.dim(line) for line in (*old, *listing.skipped)]
-
-
-COMMAND: Final = Command(
-    "tasks",
-    "tasks of Beads and Claude Code beside memories",
-    tasks,
-    (
-        argument("action", choices=_ACTIONS, nargs="?", default="list", help="(list)"),
-        argument(
-            "task",
-            nargs="?",
-            metavar="TASK",
-            help="id of the task, for all but list, sync",
-        ),
-        argument("ids", nargs="*", metavar="ID", help="memories to link or unlink"),
-        argument("--source", choices=("beads", "claude-tasks", "claude-todos"), help="only these"),
-        argument("--done", action="store_true", help="list closed tasks, too"),
-        argument("--budget", type=int, default=800, metavar="TOKENS", help="for context (800)"),
-        argument("--allow-failed", action="store_true", help="let 'reverted' score as failed"),
-        argument("--dry-run", action="store_true", help="sync: show the verdicts, record none"),
-    ),
-    example="bethink tasks sync --dry-run",
-)
