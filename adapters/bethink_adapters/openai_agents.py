@@ -17,7 +17,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from bethink import MemoryRecord, MessageLog
+from bethink import MessageLog
 from bethink.adapting import MAX_CONTENT, MAX_LABEL, Scope, check_scope, finish_in_thread
 
 from .shared.erasing import erase_user
@@ -75,7 +75,7 @@ class MemorySession:
     async def pop_item(self) -> TResponseInputItem | None:
         """Remove and return the newest item; return None for an empty session."""
         record = await finish_in_thread(self.log.pop)
-        return None if record is None else _item(record)
+        return None if record is None else cast("TResponseInputItem", record.value)
 
     async def clear_session(self) -> None:
         """Forget, or with ``erase`` erase, all items of the session."""
@@ -168,10 +168,6 @@ def _record(item: Mapping[str, Any]) -> dict[str, Any]:
         "value": dict(item),
         "author": storable(str(author), MAX_LABEL),
     }
-
-
-def _item(record: MemoryRecord) -> TResponseInputItem:
-    return cast("TResponseInputItem", record.value)
 
 
 def _is_speech(item: Mapping[str, Any]) -> bool:

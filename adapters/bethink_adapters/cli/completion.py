@@ -39,13 +39,9 @@ def _bash(commands: Sequence[Command], common: Sequence[Argument]) -> Iterator[s
                     for flag in option.flags
                 )
                 yield f'        {found}) words="{" ".join(option.words)}" ;;'
-    values = [
-        flag
-        for each in ({"arguments": common}, *(command._asdict() for command in commands))
-        for option in each["arguments"]
-        if _takes_value(option) and not option.words
-        for flag in option.flags
-    ]
+    options = [*common, *(option for each in commands for option in each.arguments)]
+    plain = [each for each in options if _takes_value(each) and not each.words]
+    values = [flag for each in plain for flag in each.flags]
     yield f"        *:{'|*:'.join(dict.fromkeys(values))}) return ;;"
     yield '        *) case "$command" in'
     shared = [flag for each in common for flag in each.flags]

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from bethink import MemoryRecord
 from bethink.adapting import Verdict, read_query, terms
 
+from ..surface.verbs import Judgement
 from ..transcripts import attribute
 from .runs import TaskResult
 
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from crewai.tasks.task_output import TaskOutput
 
 Judge: TypeAlias = "Callable[[TaskOutput], Verdict | None]"
-Signal: TypeAlias = Verdict | Literal["useful", "useless"]
-"""An outcome to record: the verdict on a command, or the mark of a repeated memory."""
 
 _MIN_SHARE: Final = 2 / 3  # of the terms of the text with fewer terms
 # The call and the result of a tool in the text of a model without tool calls (ReAct).
@@ -32,12 +31,12 @@ _REACT: Final = re.compile(r"Action Input:\s*(.*?)\s*\nObservation:[ \t]?(.*)", 
 
 def credit(
     result: TaskResult, records: Sequence[MemoryRecord], judge: Judge | None = None
-) -> dict[str, Signal]:
-    """Return the signals by id for the *records* with a command or words in *result*.
+) -> dict[str, Judgement]:
+    """Return the judgements by id for the *records* with a command or words in *result*.
 
     *judge* is called at most once, and only if the answer repeats a record.
     """
-    found: dict[str, Signal] = {
+    found: dict[str, Judgement] = {
         each.id: each.verdict for each in attribute(list(_last_attempt(result.messages)), records)
     }
     repeated = [
@@ -63,7 +62,7 @@ def overlaps(answer: str, content: str, question: str = "") -> bool:
     return bool(shared) and len(shared) >= _MIN_SHARE * len(few) and numbers <= many
 
 
-def _signal(result: TaskResult, judge: Judge | None) -> Signal:
+def _signal(result: TaskResult, judge: Judge | None) -> Judgement:
     if result.output is None:
         return "useless"
     return (judge(result.output) if judge else None) or "useful"

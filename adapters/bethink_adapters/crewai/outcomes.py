@@ -13,17 +13,13 @@ import logging
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
-from bethink import (
-    EVERYWHERE,
-    MemoryStore,
-    NotFoundError,
-    RateLimitError,
-)
+from bethink import EVERYWHERE, MemoryStore, NotFoundError, RateLimitError
 from bethink.adapting import Scope, function, label
 
 from ..shared.extras import needs
 from ..shared.opening import StoreOrPath, open_store
-from .crediting import Judge, Signal, credit
+from ..surface.verbs import Judgement, judge
+from .crediting import Judge, credit
 from .external import CrewExternalStorage
 from .runs import RunTracker
 from .storage import CrewStorage
@@ -113,8 +109,8 @@ class OutcomeListener:
                 ids, result = due
                 store, place = self._place()
                 records = store.all(namespace=place, where={"id": {"$in": ids}})
-                for id, signal in credit(result, records, self._judge).items():
-                    self._record(store, id, signal)
+                for id, judgement in credit(result, records, self._judge).items():
+                    self._record(store, id, judgement)
         except Exception:
             _logger.exception("the outcome of a task is not recorded; the crew runs on")
 
@@ -123,14 +119,9 @@ class OutcomeListener:
             return self._storage, EVERYWHERE
         return self._storage.place
 
-    def _record(self, store: MemoryStore, id: str, signal: Signal) -> None:
+    def _record(self, store: MemoryStore, id: str, judgement: Judgement) -> None:
         try:
-            if signal == "useful":
-                store.mark_useful(id)
-            elif signal == "useless":
-                store.mark_useless(id)
-            else:
-                store.record_outcome(id, signal, self._session)
+            judge(store, [id], judgement, self._session)
         except (NotFoundError, RateLimitError) as error:
             _logger.warning("an outcome of %s is not recorded: %s", id, error)
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-import numpy.typing as npt
-
-Floats = npt.NDArray[np.floating[Any]]
+from ..shared import nearness
+from ..shared.nearness import Numbers
 
 if TYPE_CHECKING:
     from crewai.memory.types import MemoryRecord as CrewRecord
@@ -32,15 +30,11 @@ def scored(
     return raised[::-1]
 
 
-def cosine(one: Sequence[float] | Floats, other: Sequence[float] | Floats) -> float:
+def cosine(one: Numbers, other: Numbers) -> float:
     """Return the cosine of two vectors, in [0, 1]: 0 for a negative or undefined cosine."""
     return min(max(signed_cosine(one, other), 0.0), 1.0)
 
 
-def signed_cosine(one: Sequence[float] | Floats, other: Sequence[float] | Floats) -> float:
+def signed_cosine(one: Numbers, other: Numbers) -> float:
     """Return the cosine of two vectors, 0 for a zero vector and for different lengths."""
-    if len(one) != len(other):
-        return 0.0
-    a, b = np.asarray(one, dtype=float), np.asarray(other, dtype=float)
-    lengths = float(np.linalg.norm(a) * np.linalg.norm(b))
-    return float(a @ b) / lengths if lengths else 0.0
+    return nearness.cosine(one, other) if len(one) == len(other) else 0.0

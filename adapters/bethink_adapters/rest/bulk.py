@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Final
 
 from starlette.responses import Response
 
-from bethink import MemoryRecord
+from bethink import MemoryRecord, MemoryStore
 from bethink.adapting import update_all
 
 from ..surface.verbs import copied
@@ -66,12 +66,15 @@ def tag(caller: Client, body: TagsBody) -> Response:
         for record in _passing(caller, body, ("live",))
         if (tags := _tagged(record, body)) != list(record.tags)
     }
-
-    def change(_: Sequence[str]) -> int:
-        return len(update_all(caller.store, found))
-
+    parts = [*map(repr, sorted(found.items()))]
     with state_conflicts():
-        return _confirmed(body, "tags", [*map(repr, sorted(found.items()))], sorted(found), change)
+        return _confirmed(
+            body,
+            "tags",
+            parts,
+            {"count": len(found)},
+            lambda: {"count": len(update_all(caller.store, found)) if found else 0},
+        )
 
 
 @routes.post("/tidy", responses=told(results.Tidied))
@@ -81,20 +84,14 @@ def tidy(caller: Client, body: TidyBody) -> Response:
     options: dict[str, Any] = {"retention": body.retention, "floor": body.floor}
     if body.retention is not None or body.floor is not None:
         options["namespace"] = caller.seen
+
+    def tidied(store: MemoryStore) -> dict[str, Any]:
+        return {"expired": store.expire(**options), "drifted": store.drift()}
+
     with copied(store) as trial:
-        expired, drifted = trial.expire(**options), trial.drift()
-    token = _confirmation("tidy", [repr(options), str(expired)])
-    if not body.dry_run:
-        _check(body.confirm, token)
-        expired, drifted = store.expire(**options), store.drift()
-    return Json(
-        {
-            "expired": expired,
-            "drifted": drifted,
-            "dry_run": body.dry_run,
-            "confirm": token if body.dry_run else None,
-        }
-    )
+        counts = tidied(trial)
+    parts = [repr(options), str(counts["expired"])]
+    return _confirmed(body, "tidy", parts, counts, lambda: tidied(store))
 
 
 @routes.post("/compact", responses=told(results.Compacted))
@@ -103,19 +100,22 @@ def compact(caller: Client, body: CompactBody) -> Response:
     store = caller.whole()
     options: dict[str, Any] = {"before": moment(store, body.before), "keep": body.keep}
     with copied(store) as trial:
-        done = trial.compact(**options)
-    token = _confirmation("compact", [str(done.cut), str(done.entries)])
-    if not body.dry_run:
-        _check(body.confirm, token)
-        done = store.compact(**options)
-    confirm = token if body.dry_run else None
-    return Json(done.to_dict() | {"dry_run": body.dry_run, "confirm": confirm})
+        done = trial.compact(**options).to_dict()
+    parts = [str(done["cut"]), str(done["entries"])]
+    return _confirmed(body, "compact", parts, done, lambda: store.compact(**options).to_dict())
 
 
 def _change(caller: Caller, body: ManyBody, verb: str, states: tuple[Any, ...]) -> Response:
     ids = sorted(record.id for record in _passing(caller, body, states))
+    change = getattr(caller.store, verb)
     with state_conflicts():
-        return _confirmed(body, verb, ids, ids, getattr(caller.store, verb))
+        return _confirmed(
+            body,
+            verb,
+            ids,
+            {"count": len(ids)},
+            lambda: {"count": change(ids) if ids else 0},
+        )
 
 
 def _passing(caller: Caller, body: ManyBody, states: tuple[Any, ...]) -> list[MemoryRecord]:
@@ -138,29 +138,22 @@ def _tagged(record: MemoryRecord, body: TagsBody) -> list[str]:
 
 
 def _confirmed(
-    body: ManyBody,
+    body: ManyBody | TidyBody | CompactBody,
     verb: str,
     parts: list[str],
-    ids: list[str],
-    change: Callable[[Sequence[str]], int],
+    counts: dict[str, Any],
+    change: Callable[[], dict[str, Any]],
 ) -> Response:
-    """Count *ids* in a dry run, else ``change`` the memories that the dry run counted."""
-    token, count = _confirmation(verb, parts), len(ids)
-    if not body.dry_run:
-        _check(body.confirm, token)
-        count = change(ids) if ids else 0
-    confirm = token if body.dry_run else None
-    return Json({"count": count, "dry_run": body.dry_run, "confirm": confirm})
+    """Answer a dry run with the *counts* and a token; else ``change``, and answer those counts.
 
-
-def _confirmation(verb: str, parts: list[str]) -> str:
-    """Return the token for *verb* on exactly *parts*; a restart of the server makes new tokens."""
+    The token confirms *verb* on exactly *parts*; a restart of the server makes new tokens.
+    """
     digest = hashlib.sha256("\n".join([verb, *parts]).encode()).digest()
-    return hmac.new(_SECRET, digest, "sha256").hexdigest()[:32]
-
-
-def _check(given: str | None, token: str) -> None:
-    if given is None or not hmac.compare_digest(given.encode(), token.encode()):
+    token = hmac.new(_SECRET, digest, "sha256").hexdigest()[:32]
+    if body.dry_run:
+        return Json(counts | {"dry_run": True, "confirm": token})
+    if body.confirm is None or not hmac.compare_digest(body.confirm.encode(), token.encode()):
         raise Problem(
             409, "confirm", "confirm with the token of a dry run; memories may have changed since"
         )
+    return Json(change() | {"dry_run": False, "confirm": None})

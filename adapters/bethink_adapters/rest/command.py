@@ -6,7 +6,6 @@ import json
 import sys
 import threading
 import webbrowser
-from argparse import Namespace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -44,19 +43,14 @@ def run(context: Context) -> int:
     print(f"tokens: {path}", file=sys.stderr)
 
     def ready(address: str) -> None:
-        _tell(address, tokens[0].text, given)
+        if given.json:
+            print(json.dumps({"url": address, "token": tokens[0].text}), flush=True)
+        print(address, file=sys.stderr, flush=True)
+        if given.open:
+            page = f"{address}#token={tokens[0].text}"
+            threading.Thread(target=webbrowser.open, args=(page,), daemon=True).start()
 
     return serve(context.location, settings, host=given.host, port=given.port, ready=ready)
-
-
-def _tell(address: str, token: str, given: Namespace) -> None:
-    """Print the *address*, with ``--json`` also the *token*; open a browser if wanted."""
-    if given.json:
-        print(json.dumps({"url": address, "token": token}), flush=True)
-    print(address, file=sys.stderr, flush=True)
-    if given.open:
-        page = f"{address}#token={token}"
-        threading.Thread(target=webbrowser.open, args=(page,), daemon=True).start()
 
 
 def _origin(url: str) -> str:

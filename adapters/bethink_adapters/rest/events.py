@@ -6,6 +6,7 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final
 
@@ -67,10 +68,9 @@ async def events(
     streams: Streams = request.app.state.streams
     if streams.open >= streams.settings.max_streams:
         raise Problem(503, "streams", "too many streams are open", Retry_After="5")
-    start = since if last_event_id is None else int(last_event_id)
     newest = await run_in_threadpool(last_entry, caller)  # an error is told before the stream
-    if start is None:
-        start = newest
+    start = since if last_event_id is None else int(last_event_id)
+    start = newest if start is None else start
     return StreamingResponse(
         _stream(caller, streams, start, follow), media_type="text/event-stream"
     )
@@ -85,7 +85,7 @@ async def _stream(caller: Caller, streams: Streams, seq: int, follow: bool) -> A
         while not streams.stopping.is_set():
             for entry in await run_in_threadpool(_after, caller, seq, follow):
                 seq = entry.seq
-                if _visible(caller, entry):
+                if caller.sees(entry.namespace):
                     yield _event(entry)
                     spoken = time.monotonic()
             if not follow:
@@ -93,16 +93,10 @@ async def _stream(caller: Caller, streams: Streams, seq: int, follow: bool) -> A
             if time.monotonic() - spoken > streams.settings.heartbeat_seconds:
                 yield ": still here\n\n"
                 spoken = time.monotonic()
-            await _wait(streams)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(streams.stopping.wait(), streams.settings.poll_seconds)
     finally:
         streams.open -= 1
-
-
-async def _wait(streams: Streams) -> None:
-    try:
-        await asyncio.wait_for(streams.stopping.wait(), streams.settings.poll_seconds)
-    except TimeoutError:
-        return
 
 
 def _after(caller: Caller, seq: int, follow: bool) -> list[LogEntry]:
@@ -115,16 +109,6 @@ def _after(caller: Caller, seq: int, follow: bool) -> list[LogEntry]:
         raise
 
 
-def _visible(caller: Caller, entry: LogEntry) -> bool:
-    return caller.sees(entry.namespace)
-
-
 def _event(entry: LogEntry) -> str:
-    data = {
-        "seq": entry.seq,
-        "at": entry.at,
-        "id": entry.id,
-        "namespace": entry.namespace,
-        "action": entry.action,
-    }
+    data = {name: getattr(entry, name) for name in results.Event.model_fields}
     return f"id: {entry.seq}\nevent: {entry.action}\ndata: {json.dumps(data)}\n\n"

@@ -27,7 +27,6 @@ from .types import (
     Text,
     Time,
     Unit,
-    Value,
 )
 
 _Numbers = Annotated[
@@ -43,7 +42,7 @@ class Common(Body):
     """The fields of a memory that a client may give."""
 
     key: Label | None = None
-    value: Value = None
+    value: Any = None
     thread: Text | None = None
     author: Text | None = None
     category: Label | None = None

@@ -96,8 +96,6 @@ Flag = Annotated[bool, BeforeValidator(_flag), StrictType()]
 """A boolean in the address: true or false."""
 Integral = BeforeValidator(_integral)
 """Lets 2.0 pass for 2, as JSON does; stands after the bounds."""
-Value = Any
-"""Any JSON value."""
 Number = Annotated[StrictInt | StrictFloat, WithJsonSchema({"type": "number"})]
 Present = StrictBool | Number | StrictStr | list[Any] | dict[str, Any]
 """A JSON value other than null."""
