@@ -17,9 +17,8 @@ from functools import partial
 from typing import Any, Final
 
 from .base import Found, Incomplete, Item, Skipped, digest, name_of, read_each, read_times
-from .conversations import Documents, branch, newest_leaf
+from .conversations import Documents, branch, list_in, mapping_in, newest_leaf, time_of
 from .jsons import values
-from .times import moment
 
 _MEMBER: Final = r"conversations(-\d+)?\.json"
 _UNSAID: Final = ("thoughts", "reasoning_recap", "execution_output")
@@ -49,21 +48,25 @@ def _conversation(place: str, told: object, user: str) -> Iterator[Found]:
     parents = {id: node.get("parent") for id, node in nodes.items()}
     way = branch(parents, told.get("current_node"))
     if not way:
-        times = {id: _time(_message(node), None) for id, node in nodes.items()}
+        times = {
+            id: time_of(mapping_in(node, "message"), "create_time") for id, node in nodes.items()
+        }
         way = branch(parents, newest_leaf(parents, times))
     thread = str(told.get("conversation_id") or told.get("id") or "".join(way[-1:]))
-    messages = {id: _message(nodes[id]) for id in way}
+    messages = {id: mapping_in(nodes[id], "message") for id in way}
     at, unread = _start(place, told, messages.values())
     yield from unread
     canvases = Documents()
     for id, message in messages.items():
         where = f"{place}, message {message.get('id') or id}"
+        own = time_of(message, "create_time")
         if context := _context(message, user):
-            yield Item(where, {**context, "occurred_at": _time(message, at)})
+            yield Item(where, {**context, "occurred_at": at if own is None else own})
         if not _is_said(message):
             continue
-        at = _time(message, at)
-        about = {"title": told.get("title"), "model": _about(message).get("model_slug")}
+        at = at if own is None else own
+        model = mapping_in(message, "metadata").get("model_slug")
+        about = {"title": told.get("title"), "model": model}
         fields = {
             "thread": thread,
             "author": user if message["author"]["role"] == "user" else "assistant",
@@ -91,8 +94,8 @@ def _canvas(
     if not isinstance(told, dict):
         yield Skipped(place, "its canvas cannot be read")
         return
-    changes = [each for each in _list(told.get("updates")) if isinstance(each, dict)]
-    notes = [each for each in _list(told.get("comments")) if isinstance(each, dict)]
+    changes = [each for each in list_in(told, "updates") if isinstance(each, dict)]
+    notes = [each for each in list_in(told, "comments") if isinstance(each, dict)]
     whole = told.get("content")
     if len(changes) == 1 and changes[0].get("pattern") == _WHOLE:
         whole, changes = changes[0].get("replacement"), []
@@ -109,8 +112,8 @@ def _canvas(
 
 def _context(message: Mapping[str, Any], user: str) -> dict[str, Any] | None:
     """Return the fields of the custom instructions, or of ChatGPT's notes, in a *message*."""
-    content, given = message.get("content"), _about(message).get("user_context_message_data")
-    own = content if isinstance(content, dict) else {}
+    own, given = mapping_in(message, "content"), mapping_in(message, "metadata")
+    given = given.get("user_context_message_data")
     if not isinstance(given, dict):
         given = own if str(own.get("content_type")).endswith("_editable_context") else {}
     names = ("about_user_message", "about_model_message", "user_profile", "user_instructions")
@@ -129,23 +132,14 @@ def _start(
     times, unread = read_times(place, told, "create_time")
     if not unread:
         return times["create_time"], []
-    known = (_time(message, None) for message in messages)
+    known = (time_of(message, "create_time") for message in messages)
     first = next((at for at in known if at is not None), None)
     return first, unread if first is None else []
 
 
-def _message(node: Mapping[str, Any]) -> dict[str, Any]:
-    message = node.get("message")
-    return message if isinstance(message, dict) else {}
-
-
-def _about(message: Mapping[str, Any]) -> dict[str, Any]:
-    about = message.get("metadata")
-    return about if isinstance(about, dict) else {}
-
-
 def _is_said(message: Mapping[str, Any]) -> bool:
-    author, content, about = message.get("author"), message.get("content"), _about(message)
+    author, content = message.get("author"), message.get("content")
+    about = mapping_in(message, "metadata")
     if not isinstance(author, dict) or not isinstance(content, dict):
         return False
     kind, recipient = str(content.get("content_type")), message.get("recipient")
@@ -161,27 +155,15 @@ def _is_said(message: Mapping[str, Any]) -> bool:
     )
 
 
-def _time(message: Mapping[str, Any], otherwise: float | None) -> float | None:
-    try:
-        at = moment(message.get("create_time"))
-    except ValueError:
-        at = None
-    return otherwise if at is None else at
-
-
 def _text(message: Mapping[str, Any]) -> str | None:
     """Return the text of a message, "" for an empty message, None for only pictures or sound."""
-    given = [part for part in _list(message["content"].get("parts")) if part]
+    given = [part for part in list_in(message["content"], "parts") if part]
     spoken = [part.get("text") if isinstance(part, dict) else part for part in given]
     whole = message["content"].get("text")
     texts = [text for text in (*spoken, whole) if isinstance(text, str)]
     if given and not texts:
         return None
     return "\n\n".join(read for text in texts if (read := _MARK.sub(_shown, text)).strip())
-
-
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 def _shown(mark: re.Match[str]) -> str:

@@ -14,9 +14,8 @@ from functools import partial
 from typing import Any, Final
 
 from .base import Found, Item, digest, name_of, read_each, read_times
-from .conversations import Documents, branch, newest_leaf
+from .conversations import Documents, branch, list_in, mapping_in, newest_leaf, time_of
 from .jsons import values
-from .times import moment
 
 _MEMBER: Final = (
     r"(?:conversations|projects|memories)(?:-\d+)?\.json|(?:projects|memories)/[^/]+\.json"
@@ -49,11 +48,10 @@ def _value(place: str, told: object, user: str) -> Iterator[Found]:
 def _memories(place: str, told: Mapping[str, Any]) -> Iterator[Found]:
     """Yield what Claude noted about the user, and in projects."""
     account = str(told.get("account_uuid") or "")
-    projects, files = told.get("project_memories"), told.get("memory_files")
     notes: list[tuple[dict[str, Any], object]] = [({}, told.get("conversations_memory"))]
-    for project, text in projects.items() if isinstance(projects, dict) else ():
+    for project, text in mapping_in(told, "project_memories").items():
         notes.append(({"project": project}, text))
-    for each in files if isinstance(files, list) else ():
+    for each in list_in(told, "memory_files"):
         if isinstance(each, dict):
             notes.append(({"file": str(each.get("path"))}, each.get("content")))
     for about, text in notes:
@@ -69,8 +67,7 @@ def _project(place: str, told: Mapping[str, Any], user: str) -> Iterator[Found]:
     about = {"project": told["name"]} if told.get("name") else {}
     for part in ("description", "prompt_template"):
         yield from _noted(place, ("project", project, part), told.get(part), user, about, told)
-    docs = told.get("docs")
-    for number, each in enumerate(docs if isinstance(docs, list) else [], 1):
+    for number, each in enumerate(list_in(told, "docs"), 1):
         if isinstance(each, dict):
             name = ("project", project, "docs", str(each.get("uuid") or number))
             file = {"file": str(each["filename"])} if each.get("filename") else {}
@@ -149,21 +146,12 @@ def _said(told: Mapping[str, Any]) -> list[dict[str, Any]]:
         return messages
     leaf = told.get("current_leaf_message_uuid")
     if not isinstance(leaf, str) or leaf not in known:
-        leaf = newest_leaf(parents, {id: _time(each) for id, each in known.items()})
+        leaf = newest_leaf(parents, {id: time_of(each, "created_at") for id, each in known.items()})
     return [known[id] for id in branch(parents, leaf)] or messages
 
 
-def _time(message: Mapping[str, Any]) -> float | None:
-    try:
-        return moment(message.get("created_at"))
-    except ValueError:
-        return None
-
-
 def _blocks(message: Mapping[str, Any]) -> list[dict[str, Any]]:
-    blocks = message.get("content")
-    if not isinstance(blocks, list) or not blocks:
-        return [{**message, "type": "text"}]
+    blocks = list_in(message, "content") or [{**message, "type": "text"}]
     return [block for block in blocks if isinstance(block, dict)]
 
 
@@ -200,8 +188,7 @@ def _artifacts(
 
 
 def _attached(message: Mapping[str, Any]) -> Iterator[tuple[dict[str, str], str]]:
-    attachments = message.get("attachments")
-    for each in attachments if isinstance(attachments, list) else []:
+    for each in list_in(message, "attachments"):
         if isinstance(each, dict) and isinstance(each.get("extracted_content"), str):
             name = each.get("file_name")
             yield ({"file": str(name)} if name else {}), each["extracted_content"]

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
+
+from .times import moment
 
 
 def branch(parents: Mapping[str, object], leaf: object) -> list[str]:
@@ -22,6 +25,26 @@ def newest_leaf(parents: Mapping[str, object], times: Mapping[str, float | None]
     answered = set(map(str, parents.values()))
     leaves = [id for id in parents if id not in answered]
     return max(reversed(leaves), key=lambda id: times.get(id) or 0.0, default=None)
+
+
+def time_of(message: Mapping[str, Any], name: str) -> float | None:
+    """Return the time in the field *name* of *message*, None for an unreadable time."""
+    try:
+        return moment(message.get(name))
+    except ValueError:
+        return None
+
+
+def mapping_in(told: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return the field *name* of *told*, empty if the field is no mapping."""
+    found = told.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def list_in(told: Mapping[str, Any], name: str) -> list[Any]:
+    """Return the field *name* of *told*, empty if the field is no list."""
+    found = told.get(name)
+    return found if isinstance(found, list) else []
 
 
 class Documents:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from hashlib import sha256
 from typing import Any
 
-from .base import Found, Item, Link, Skipped, name_of, read_each
+from .base import Found, Item, Link, Skipped, digest, name_of, read_each
 from .jsons import values
 
 _FORMAT = "mcp-memory"
@@ -44,8 +43,7 @@ def _entity(place: str, line: Mapping[str, Any]) -> Iterator[Found]:
         if not isinstance(said, str):
             yield Skipped(where, "not a text")
             continue
-        digest = sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-        source = name_of(_FORMAT, name, digest)
+        source = name_of(_FORMAT, name, digest(said))
         yield Item(where, _fields(f"{name}: {said}", source, {**about, "observation": said}))
 
 
