@@ -20,12 +20,10 @@ from collections.abc import Callable, Coroutine
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-from bethink import Files
 from bethink.adapting import finish_in_thread
 
-from ..shared.opening import StoreOrPath, open_store
 from ..shared.subclassing import made_on
-from . import commands
+from .commands import Commands, OnFiles, check_command
 
 if TYPE_CHECKING:
     from anthropic.tools.memory import BetaAbstractMemoryTool as _Sync
@@ -35,55 +33,15 @@ else:
 
 
 @made_on("anthropic", "anthropic.tools.memory", "BetaAbstractMemoryTool")
-class MemoryTool(_Sync):
+class MemoryTool(Commands, _Sync):
     """The memory tool over the files in the *namespace* of a *store*, which stays open.
 
     Deleting a file forgets the file; with *erase*, no byte of the file stays.
     """
 
-    def __init__(
-        self,
-        store: StoreOrPath,
-        *,
-        namespace: str,
-        cache_control: Any = None,
-        erase: bool = False,
-    ) -> None:
-        super().__init__(cache_control=cache_control)
-        self.files = Files(open_store(store), namespace)
-        self.erase = erase
-
     def call(self, input: object) -> Any:
         """Run the command *input*, a mapping; a wrong command is refused with a sentence."""
-        return super().call(commands.check_command(input))
-
-    def view(self, command: Any) -> str:
-        """Show a file with line numbers, or the content of a folder."""
-        return commands.view(self.files, command)
-
-    def create(self, command: Any) -> str:
-        """Make a new file."""
-        return commands.create(self.files, command)
-
-    def str_replace(self, command: Any) -> str:
-        """Replace a text that occurs once in a file."""
-        return commands.str_replace(self.files, command)
-
-    def insert(self, command: Any) -> str:
-        """Insert lines after a line of a file."""
-        return commands.insert(self.files, command)
-
-    def delete(self, command: Any) -> str:
-        """Forget a file or a folder; with ``erase``, erase."""
-        return commands.delete(self.files, command, erase=self.erase)
-
-    def rename(self, command: Any) -> str:
-        """Move a file or a folder."""
-        return commands.rename(self.files, command)
-
-    def clear_all_memory(self) -> str:
-        """Forget all files; with ``erase``, erase."""
-        return commands.clear(self.files, erase=self.erase)
+        return super().call(check_command(input))
 
 
 def _awaitable(
@@ -106,29 +64,17 @@ def _awaitable(
 
 
 @made_on("anthropic", "anthropic.tools.memory", "BetaAsyncAbstractMemoryTool")
-class AsyncMemoryTool(_Async):
+class AsyncMemoryTool(OnFiles, _Async):
     """The memory tool for an asynchronous client, of asyncio or of trio; see `MemoryTool`."""
-
-    def __init__(
-        self,
-        store: StoreOrPath,
-        *,
-        namespace: str,
-        cache_control: Any = None,
-        erase: bool = False,
-    ) -> None:
-        super().__init__(cache_control=cache_control)
-        self.files = Files(open_store(store), namespace)
-        self.erase = erase
 
     async def call(self, input: object) -> Any:
         """Run the command *input*, a mapping; a wrong command is refused with a sentence."""
-        return await super().call(commands.check_command(input))
+        return await super().call(check_command(input))
 
-    view = _awaitable(MemoryTool.view, writes=False)
-    create = _awaitable(MemoryTool.create)
-    str_replace = _awaitable(MemoryTool.str_replace)
-    insert = _awaitable(MemoryTool.insert)
-    delete = _awaitable(MemoryTool.delete)
-    rename = _awaitable(MemoryTool.rename)
-    clear_all_memory = _awaitable(MemoryTool.clear_all_memory)
+    view = _awaitable(Commands.view, writes=False)
+    create = _awaitable(Commands.create)
+    str_replace = _awaitable(Commands.str_replace)
+    insert = _awaitable(Commands.insert)
+    delete = _awaitable(Commands.delete)
+    rename = _awaitable(Commands.rename)
+    clear_all_memory = _awaitable(Commands.clear_all_memory)

@@ -25,6 +25,8 @@ from bethink.adapting import (
     text,
 )
 
+from ..shared.opening import StoreOrPath, open_store
+
 _PARAMETERS: Final[Mapping[str, Mapping[str, type]]] = {
     "view": {"path": str},
     "create": {"path": str, "file_text": str},
@@ -81,17 +83,118 @@ def _check_parameter(name: str, value: object, type_: type) -> Any:
     return value
 
 
-def view(files: Files, command: Any) -> str:
-    """Return a file with line numbers, or the content of a folder."""
-    path = _inside(command.path)
-    try:
-        if path != ROOT:
-            return _shown_file(files.read(path), command)
-    except IsAFolderError:
-        pass
-    except (NotFoundError, ValidationError) as error:
-        _fail(_explained(error, command.path))
-    return _shown_folder(files, path, command.path.rstrip("/"))
+class OnFiles:
+    """A memory tool of the SDK, over the files in the *namespace* of a *store*."""
+
+    def __init__(
+        self,
+        store: StoreOrPath,
+        *,
+        namespace: str,
+        cache_control: Any = None,
+        erase: bool = False,
+    ) -> None:
+        super().__init__(cache_control=cache_control)  # type: ignore[call-arg]  # of the SDK
+        self.files = Files(open_store(store), namespace)
+        self.erase = erase
+
+
+class Commands(OnFiles):
+    """The commands, for a synchronous client."""
+
+    def view(self, command: Any) -> str:
+        """Return a file with line numbers, or the content of a folder."""
+        path = _inside(command.path)
+        try:
+            if path != ROOT:
+                return _shown_file(self.files.read(path), command)
+        except IsAFolderError:
+            pass
+        except (NotFoundError, ValidationError) as error:
+            _fail(_explained(error, command.path))
+        return _shown_folder(self.files, path, command.path.rstrip("/"))
+
+    def create(self, command: Any) -> str:
+        """Create a file; refuse a path in use."""
+        path, taken = _inside(command.path), f"File {command.path} already exists"
+        if path == ROOT:
+            _fail(taken)
+        try:
+            self.files.create(path, command.file_text)
+        except PathTakenError as error:
+            _fail(taken if error.path == normalise_path(path) else _explained(error, command.path))
+        except ValidationError as error:
+            _fail(_explained(error, command.path))
+        return f"File created successfully at: {command.path}"
+
+    def str_replace(self, command: Any) -> str:
+        """Replace a text that occurs once; return the changed lines."""
+        old, none = command.old_str, "No replacement was performed"
+        try:
+            lines = self.files.str_replace(_file(command.path), old, command.new_str or "")
+        except OccurrenceError as error:
+            if error.lines:
+                lines = ", ".join(map(str, error.lines))
+                many = f"Multiple occurrences of old_str `{old}` in lines: {lines}"
+                _fail(f"{none}. {many}. Please ensure it is unique")
+            _fail(f"{none}, old_str `{old}` did not appear verbatim in {command.path}.")
+        except (NotFoundError, ValidationError) as error:
+            _fail(_explained(error, command.path))
+        shown = "Here is the snippet showing the change (with line numbers)"
+        return f"The memory file has been edited. {shown}:\n{lines}"
+
+    def insert(self, command: Any) -> str:
+        """Insert lines behind a line of a file."""
+        line = command.insert_line
+        try:
+            self.files.insert(_file(command.path), line, command.insert_text.rstrip("\n"))
+        except LineRangeError as error:
+            within = f"It should be within the range [0, {error.last}]."
+            _fail(f"Invalid `insert_line` parameter: {line}. {within}")
+        except (NotFoundError, ValidationError) as error:
+            _fail(_explained(error, command.path))
+        return f"The file {command.path} has been edited."
+
+    def delete(self, command: Any) -> str:
+        """Forget a file or a folder; erase with *erase*."""
+        path = _inside(command.path)
+        if path == ROOT:
+            _fail(f"Cannot delete the {_TOP} directory itself")
+        try:
+            self.files.delete(path)
+        except NotFoundError:
+            _fail(f"The path {command.path} does not exist")
+        except ValidationError as error:
+            _fail(_explained(error, command.path))
+        if self.erase:
+            _erase_deleted(self.files)
+        return f"Successfully deleted {command.path}"
+
+    def rename(self, command: Any) -> str:
+        """Move a file or a folder."""
+        old, new = _inside(command.old_path), _inside(command.new_path)
+        taken = f"The destination {command.new_path} already exists"
+        if old == ROOT:
+            _fail(f"Cannot rename the {_TOP} directory itself")
+        if new == ROOT:
+            _fail(taken)
+        try:
+            self.files.rename(old, new)
+        except NotFoundError:
+            _fail(f"The path {command.old_path} does not exist")
+        except PathTakenError as error:
+            is_taken = error.path == normalise_path(new)
+            _fail(taken if is_taken else _explained(error, command.new_path))
+        except ValidationError as error:
+            _fail(_explained(error, command.old_path, command.new_path))
+        return f"Successfully renamed {command.old_path} to {command.new_path}"
+
+    def clear_all_memory(self) -> str:
+        """Forget all files; erase with *erase*."""
+        self.files.store.forget(namespace=self.files.namespace)
+        if self.erase:
+            _erase_deleted(self.files)
+        return "All memory cleared"
 
 
 def _shown_file(text: str, command: Any) -> str:
@@ -114,92 +217,6 @@ def _shown_folder(files: Files, path: str, given: str) -> str:
         if inner.count("/") <= _LEVELS:
             lines.append(f"{_size(each.size)}\t{given}{inner}{'/' if each.is_folder else ''}")
     return "\n".join([f"Here're the {_LISTED} {given}, excluding hidden items:", *lines])
-
-
-def create(files: Files, command: Any) -> str:
-    """Create a file; refuse a path in use."""
-    path, taken = _inside(command.path), f"File {command.path} already exists"
-    if path == ROOT:
-        _fail(taken)
-    try:
-        files.create(path, command.file_text)
-    except PathTakenError as error:
-        _fail(taken if error.path == normalise_path(path) else _explained(error, command.path))
-    except ValidationError as error:
-        _fail(_explained(error, command.path))
-    return f"File created successfully at: {command.path}"
-
-
-def str_replace(files: Files, command: Any) -> str:
-    """Replace a text that occurs once; return the changed lines."""
-    old, none = command.old_str, "No replacement was performed"
-    try:
-        lines = files.str_replace(_file(command.path), old, command.new_str or "")
-    except OccurrenceError as error:
-        if error.lines:
-            many = f"Multiple occurrences of old_str `{old}` in lines"
-            _fail(f"{none}. {many}: {', '.join(map(str, error.lines))}. Please ensure it is unique")
-        _fail(f"{none}, old_str `{old}` did not appear verbatim in {command.path}.")
-    except (NotFoundError, ValidationError) as error:
-        _fail(_explained(error, command.path))
-    shown = "Here is the snippet showing the change (with line numbers)"
-    return f"The memory file has been edited. {shown}:\n{lines}"
-
-
-def insert(files: Files, command: Any) -> str:
-    """Insert lines behind a line of a file."""
-    line = command.insert_line
-    try:
-        files.insert(_file(command.path), line, command.insert_text.rstrip("\n"))
-    except LineRangeError as error:
-        within = f"It should be within the range [0, {error.last}]."
-        _fail(f"Invalid `insert_line` parameter: {line}. {within}")
-    except (NotFoundError, ValidationError) as error:
-        _fail(_explained(error, command.path))
-    return f"The file {command.path} has been edited."
-
-
-def delete(files: Files, command: Any, *, erase: bool) -> str:
-    """Forget a file or a folder; erase with *erase*."""
-    path = _inside(command.path)
-    if path == ROOT:
-        _fail(f"Cannot delete the {_TOP} directory itself")
-    try:
-        files.delete(path)
-    except NotFoundError:
-        _fail(f"The path {command.path} does not exist")
-    except ValidationError as error:
-        _fail(_explained(error, command.path))
-    if erase:
-        _erase_deleted(files)
-    return f"Successfully deleted {command.path}"
-
-
-def rename(files: Files, command: Any) -> str:
-    """Move a file or a folder."""
-    old, new = _inside(command.old_path), _inside(command.new_path)
-    taken = f"The destination {command.new_path} already exists"
-    if old == ROOT:
-        _fail(f"Cannot rename the {_TOP} directory itself")
-    if new == ROOT:
-        _fail(taken)
-    try:
-        files.rename(old, new)
-    except NotFoundError:
-        _fail(f"The path {command.old_path} does not exist")
-    except PathTakenError as error:
-        _fail(taken if error.path == normalise_path(new) else _explained(error, command.new_path))
-    except ValidationError as error:
-        _fail(_explained(error, command.old_path, command.new_path))
-    return f"Successfully renamed {command.old_path} to {command.new_path}"
-
-
-def clear(files: Files, *, erase: bool) -> str:
-    """Forget all files; erase with *erase*."""
-    files.store.forget(namespace=files.namespace)
-    if erase:
-        _erase_deleted(files)
-    return "All memory cleared"
 
 
 def _erase_deleted(files: Files) -> None:
