@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from bethink import MemoryStore, Subtree, ValidationError
+from bethink import MemoryStore, Subtree
 from bethink.adapting import Budget, finish_in_thread, integer, number, one_of
 
-from ..shared.opening import StoreOrPath, open_store
+from ..shared.opening import StoreOrPath, open_store, path_of
 from ..shared.recalling import Recalling
 
 if TYPE_CHECKING:
@@ -72,13 +71,10 @@ class Settings:
 
         Only a store in a file has a configuration; any other store raises ``ValidationError``.
         """
-        location = self.store.location
-        if location == ":memory:" or "://" in location:
-            raise ValidationError(f"only a memory in a file can be dumped, not {location[:12]!r}")
+        path = path_of(self.store, "memory")
         if self.count_tokens is not None:
             warnings.warn("count_tokens is not dumped; set it after loading", stacklevel=4)
         kept = ("namespace", "k", "min_score", "min_share", "budget_tokens", "inject_as")
-        path = str(Path(location).absolute())
         return {"location": path} | {field: getattr(self, field) for field in kept}
 
     @classmethod

@@ -8,7 +8,6 @@ from typing import Final
 
 from .command import Argument, Command
 
-SHELLS: Final = ("bash", "zsh", "fish")
 _FILES: Final = ("PATH", "FILE")
 """Metavars of arguments that take a path."""
 

@@ -112,8 +112,8 @@ def _canvas(
 
 def _context(message: Mapping[str, Any], user: str) -> dict[str, Any] | None:
     """Return the fields of the custom instructions, or of ChatGPT's notes, in a *message*."""
-    own, given = mapping_in(message, "content"), mapping_in(message, "metadata")
-    given = given.get("user_context_message_data")
+    own = mapping_in(message, "content")
+    given = mapping_in(message, "metadata").get("user_context_message_data")
     if not isinstance(given, dict):
         given = own if str(own.get("content_type")).endswith("_editable_context") else {}
     names = ("about_user_message", "about_model_message", "user_profile", "user_instructions")

@@ -10,10 +10,9 @@ from bethink import MemoryRecord, ValidationError
 from bethink.adapting import Mode, check_namespace, make_async, make_async_write, update_all
 
 from ..shared.extras import require
-from ..shared.opening import StoreOrPath, open_store
+from ..shared.opening import StoreOrPath, open_store, path_of
 from ..shared.texts import askable
 from .documents import narrowed, to_document, to_item
-from .locations import path_of
 from .metadata import MetaFields
 
 if TYPE_CHECKING:

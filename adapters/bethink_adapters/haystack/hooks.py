@@ -11,10 +11,9 @@ from bethink import ValidationError
 from bethink.adapting import Packed, Scope, add_turns, check_namespace, finish_in_thread
 
 from ..shared.extras import require
-from ..shared.opening import StoreOrPath, open_store
+from ..shared.opening import StoreOrPath, open_store, path_of
 from ..shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K, Recalling
 from ..shared.turns import thread_name, turn
-from .locations import path_of
 
 if TYPE_CHECKING:
     from haystack.components.agents.state import State

@@ -28,11 +28,12 @@ from .protocol import (
     PROTOCOL,
     Message,
     Server,
+    encode,
     failure,
     is_modern,
+    parse,
     unsupported,
 )
-from .wire import encode, parse
 
 MAX_BODY: Final = 4 * 1024 * 1024
 """The longest body, in bytes."""

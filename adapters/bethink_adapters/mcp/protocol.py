@@ -7,6 +7,7 @@ capabilities in ``params._meta``; the server keeps no state. A *handshake* reque
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -173,3 +174,20 @@ def _usable(identity: object) -> object:
     if isinstance(identity, bool) or (isinstance(identity, float) and not math.isfinite(identity)):
         return None
     return identity if isinstance(identity, str | int | float) else None
+
+
+def parse(text: bytes) -> object:
+    """Return the JSON value of *text*; raise ``ValueError`` for all else, NaN and depth too."""
+    try:
+        return json.loads(text, parse_constant=_refuse)
+    except RecursionError:
+        raise ValueError("too deeply nested") from None
+
+
+def encode(message: Message) -> bytes:
+    """Return *message* as JSON in one line; lone surrogates are escaped."""
+    return json.dumps(message, ensure_ascii=False).encode("utf-8", "backslashreplace")
+
+
+def _refuse(name: str) -> object:
+    raise ValueError(f"{name} is no JSON")

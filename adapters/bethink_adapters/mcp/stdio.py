@@ -11,9 +11,8 @@ import sys
 from collections.abc import Iterator
 from typing import BinaryIO, Final
 
-from .protocol import INVALID_REQUEST, PARSE_ERROR, Message, failure
+from .protocol import INVALID_REQUEST, PARSE_ERROR, Message, encode, failure, parse
 from .server import MemoryServer
-from .wire import encode, parse
 
 MAX_LINE: Final = 16 * 1024 * 1024
 """The longest message, in bytes."""

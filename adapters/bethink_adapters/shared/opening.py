@@ -5,10 +5,11 @@ from __future__ import annotations
 import atexit
 import os
 import threading
+from pathlib import Path
 from typing import Final, TypeAlias
 from weakref import WeakValueDictionary
 
-from bethink import MemoryStore
+from bethink import MemoryStore, ValidationError
 from bethink.adapting import check_store
 
 StoreOrPath: TypeAlias = MemoryStore | str | os.PathLike[str]
@@ -37,6 +38,13 @@ def open_store(store: StoreOrPath, *, shared: bool = True) -> MemoryStore:
         if found is None or found.closed:
             found = _opened[place] = MemoryStore(store)
         return found
+
+
+def path_of(store: MemoryStore, name: str = "store") -> str:
+    """Return the path for another process to open *store*; an error calls the store *name*."""
+    if store.location == ":memory:" or "://" in store.location:
+        raise ValidationError(f"only a {name} in a file can be dumped, not {store.location[:12]!r}")
+    return str(Path(store.location).absolute())
 
 
 @atexit.register

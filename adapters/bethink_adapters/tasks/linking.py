@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -158,20 +159,15 @@ def _judge(
     session = f"{task.key}@{closed:.0f}" if closed is not None else task.key
     found = []
     for relation in store.related(record.id, kind=USED, direction="out"):
-        memory = relation.memory.id
-        if not covers(within, relation.memory.namespace):
-            continue
-        if closed is not None and relation.at > closed:
-            continue
-        if _is_judged(store, memory, session):
+        memory, is_late = relation.memory.id, closed is not None and relation.at > closed
+        seen = covers(within, relation.memory.namespace)
+        if is_late or not seen or _is_judged(store, memory, session):
             continue
         recorded = False
         if not dry_run:
-            try:
+            with suppress(NotFoundError, RateLimitError):
                 store.record_outcome(memory, verdict, session)
                 recorded = True
-            except (NotFoundError, RateLimitError):
-                recorded = False
         found.append(Verdicts(task.key, memory, verdict, recorded))
     return found
 

@@ -16,8 +16,8 @@ from bethink_adapters.mcp.protocol import (
     PROTOCOL,
     SERVER_INFO,
     Server,
+    encode,
 )
-from bethink_adapters.mcp.wire import encode
 
 from .calling import META, Host, request
 
