@@ -112,7 +112,9 @@ class MemoryLearning:
         if not self.per_user:
             return self.namespace
         if user_id is None:
-            self._tell()
+            if not self._is_told:
+                self._is_told = True
+                _logger.warning("a run without a user_id neither recalls nor remembers anything")
             return None
         return f"{self.namespace}/{segment(id_text('user_id', user_id))}"
 
@@ -203,11 +205,6 @@ class MemoryLearning:
     arecall = make_async(recall)
     aprocess = make_async_write(process)
     aerase_user = make_async_write(erase_user)
-
-    def _tell(self) -> None:
-        if not self._is_told:
-            self._is_told = True
-            _logger.warning("a run without a user_id neither recalls nor remembers anything")
 
 
 def _thread(session_id: str | int | None) -> str | None:

@@ -171,7 +171,6 @@ def _record(item: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_speech(item: Mapping[str, Any]) -> bool:
-    """Return whether *item* is a message of a user or the model."""
     return item.get("type") in _SPEECH and item.get("role") in _SPEAKERS
 
 

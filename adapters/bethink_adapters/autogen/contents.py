@@ -136,7 +136,6 @@ def to_event(hit: RecallResult) -> MemoryContent:
 
 
 def _data(memory: MemoryRecord) -> ContentType:
-    """Return what was added as *memory*."""
     from autogen_core import Image
 
     match memory.value:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from bethink import Subtree, ValidationError
-from bethink.adapting import Turn, add_turns, covers, explaining, finish_in_thread, suggesting
+from bethink.adapting import add_turns, covers, explaining, finish_in_thread, suggesting
 
 from ..shared.opening import StoreOrPath
 from ..shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K
@@ -165,8 +165,9 @@ class AgentMemory(Settings, _Memory):
         is_run = thread is None and bool(messages) and not hasattr(messages[0], "id")
         name = self._run_name(messages[0]) if is_run else thread
         turns = to_turns(messages, leave_out, name, is_old=is_run)
-        new = finish_in_thread(self._put_turns, turns)
-        return await _run_cancellable(cancellation_token, new)
+        name = turns[0].fields["thread"] if turns else None
+        new = finish_in_thread(add_turns, self.store, turns, namespace=self.namespace, thread=name)
+        return len(await _run_cancellable(cancellation_token, new))
 
     async def clear(self) -> None:
         """Forget all memories of the namespace; the namespaces below stay.
@@ -202,10 +203,6 @@ class AgentMemory(Settings, _Memory):
                     self.store.update(known.id, metadata=item["metadata"])
                 return
         self.store.store(**item, namespace=self.namespace)
-
-    def _put_turns(self, turns: list[Turn]) -> int:
-        thread = turns[0].fields["thread"] if turns else None
-        return len(add_turns(self.store, turns, namespace=self.namespace, thread=thread))
 
     def _run_name(self, first: Any) -> str:
         """Return the name of the run with *first* as first message; a new run gets a new name."""

@@ -120,7 +120,6 @@ def _sentence(error: Exception) -> tuple[str, str, int] | None:
 
 
 def _tell(kind: str, message: str, code: int, *, in_json: bool) -> None:
-    """Write a failure to the standard error."""
     if in_json:
         import json
 

@@ -21,7 +21,6 @@ _HOST_NAMES: Final = (
 
 
 def _port(text: str) -> int:
-    """Return the number of a port."""
     from argparse import ArgumentTypeError
 
     if not (text.isdecimal() and int(text) <= 65_535):
@@ -135,7 +134,8 @@ def _change_hosts(
             lines.append(f"  next: {host.wants.format(title=host.title)}")
         if done == "uninstalled" and not context.given.dry_run and is_installed(host, where):
             lines.append("  what was written by hand stays")
-        data.append(_facts(host, changes, context.given.dry_run))
+        changed = [str(each.path) for each in changes if each]
+        data.append({"host": host.name, "changed": changed, "dry_run": context.given.dry_run})
     return Reply(data, lines, failed)
 
 
@@ -223,11 +223,6 @@ def _done(context: Context, host: Host, changes: list[Change], what: str) -> Ite
         else:
             change.apply()
             yield f"{host.title}: {what} in {change.path}"
-
-
-def _facts(host: Host, changes: list[Change], dry_run: bool) -> dict[str, Any]:
-    changed = [str(each.path) for each in changes if each]
-    return {"host": host.name, "changed": changed, "dry_run": dry_run}
 
 
 def _place(context: Context) -> Place:

@@ -287,7 +287,6 @@ class CrewStorage:
         return tallies(self._store(), namespace=part) if part else []
 
     def _visible(self, ids: Iterable[str]) -> dict[str, MemoryRecord]:
-        """Return the records of *ids* in the view, by id."""
         wanted, place = [ids] if isinstance(ids, str) else list(ids), self._view.everything()
         batches = (wanted[i : i + MAX_IDS] for i in range(0, len(wanted), MAX_IDS))
         found = (self._store().all(namespace=place, where={"id": {"$in": b}}) for b in batches)

@@ -79,8 +79,6 @@ def import_from(
 
 
 class _Import:
-    """An import under way."""
-
     def __init__(self, store: MemoryStore, root: str | None) -> None:
         self._store = store
         self._root = root

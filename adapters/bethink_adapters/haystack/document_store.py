@@ -74,7 +74,8 @@ class BethinkDocumentStore(MetaFields):
 
     def delete_documents(self, document_ids: list[str]) -> None:
         """Forget, or with ``erase`` erase, the documents with the ids; unknown ids are no error."""
-        self._delete(namespace=self.namespace, where=_of(document_ids))
+        either = {"$or": [_keyed(document_ids), _keyless(document_ids)]}
+        self._delete(namespace=self.namespace, where=either)
 
     def delete_all_documents(self) -> None:
         """Forget, or with ``erase`` erase, all documents."""
@@ -164,11 +165,6 @@ class BethinkDocumentStore(MetaFields):
     delete_by_filter_async = make_async_write(delete_by_filter)
     update_by_filter_async = make_async_write(update_by_filter)
     search_async = make_async(search)
-
-
-def _of(document_ids: Sequence[str]) -> dict[str, Any]:
-    """Return the filter of the documents with the ids."""
-    return {"$or": [_keyed(document_ids), _keyless(document_ids)]}
 
 
 def _keyed(document_ids: Sequence[str]) -> dict[str, Any]:

@@ -226,7 +226,6 @@ def _is_question(message: ChatMessage) -> bool:
 
 
 def _is_spoken(message: ChatMessage) -> bool:
-    """Return whether *message* has words of a user or the agent."""
     has_words = bool("".join(message.texts).strip())
     return message.role.value in _SPEAKERS and has_words and not _is_notice(message)
 

@@ -282,6 +282,5 @@ class BethinkSaver(Opened, _Base):
 
 
 def _named(config: RunnableConfig) -> tuple[Any, str, str | None]:
-    """Return thread, graph and checkpoint named by *config*."""
     names = config["configurable"]
     return names["thread_id"], names.get("checkpoint_ns") or "", names.get("checkpoint_id") or None

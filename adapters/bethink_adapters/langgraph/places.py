@@ -82,12 +82,13 @@ class Places:
         """Return the *namespaces* asked for by *op*, sorted."""
         depth = None if op.max_depth is None else integer("max_depth", op.max_depth, 1)
         limit, offset = integer("limit", op.limit, 0), integer("offset", op.offset, 0)
-        wanted = [path for path in map(self.labels, namespaces) if _matches(path, op)]
-        return sorted({path[:depth] for path in wanted if path})[offset : offset + limit]
-
-
-def _matches(path: Labels, op: ListNamespacesOp) -> bool:
-    return all(_meets(path, condition) for condition in op.match_conditions or ())
+        conditions = op.match_conditions or ()
+        wanted = {
+            path[:depth]
+            for path in map(self.labels, namespaces)
+            if path and all(_meets(path, each) for each in conditions)
+        }
+        return sorted(wanted)[offset : offset + limit]
 
 
 def _meets(path: Labels, condition: MatchCondition) -> bool:

@@ -152,7 +152,6 @@ def _superfluous(records: Sequence[MemoryRecord], kept: Iterable[MemoryRecord]) 
 
 
 def _erase_keys(store: MemoryStore, root: str, doomed: Mapping[str, Sequence[str]]) -> None:
-    """Erase the records with the keys from each namespace."""
     parts = [{"namespace": name, "key": {"$in": keys}} for name, keys in doomed.items() if keys]
     if parts:
         store.erase(namespace=Subtree(root), where={"$or": parts})

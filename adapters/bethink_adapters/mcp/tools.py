@@ -67,10 +67,18 @@ def _tool(
     }
 
 
-_LIST: Final = {"type": "array", "items": {"type": "object"}}
+def _whole(least: int, most: int, default: int) -> Mapping[str, Any]:
+    return {"type": "integer", "minimum": least, "maximum": most, "default": default}
+
+
 _OBJECT: Final = {"type": "object"}
+_LIST: Final = {"type": "array", "items": _OBJECT}
 _TEXT: Final = {"type": "string"}
+_SAID: Final = {**_TEXT, "minLength": 1}
+_CONTENT: Final = {**_SAID, "maxLength": MAX_TEXT}
+_TEXTS: Final = {"type": "array", "items": _TEXT}
 _COUNT: Final = {"type": "integer"}
+_TRUTH: Final = {"type": "boolean"}
 
 USUAL: Final[tuple[Tool, ...]] = (
     _tool(
@@ -78,24 +86,18 @@ USUAL: Final[tuple[Tool, ...]] = (
         "Search the memory. Call before answering anything that earlier sessions may have settled: "
         "preferences, decisions, people, past errors. Returns memories with ids, best first.",
         {
-            "query": {"type": "string", "minLength": 1, "maxLength": 10_000},
-            "k": {"type": "integer", "minimum": 1, "maximum": 50, "default": 8},
+            "query": {**_SAID, "maxLength": 10_000},
+            "k": _whole(1, 50, 8),
             "namespace": _NAMESPACE,
             "where": {"type": "object", "description": 'filter, such as {"category": "decision"}'},
             "as_of": {
-                "type": "string",
-                "minLength": 1,
+                **_SAID,
                 "description": "answer as of then: ISO 8601 time, snapshot, or entry such as #12",
             },
-            "budget_tokens": {
-                "type": "integer",
-                "minimum": 100,
-                "maximum": 8_000,
-                "default": 2_000,
-            },
+            "budget_tokens": _whole(100, 8_000, 2_000),
         },
         ["query"],
-        answer={"memories": _LIST, "truncated": {"type": "boolean"}},
+        answer={"memories": _LIST, "truncated": _TRUTH},
         reads=True,
     ),
     _tool(
@@ -105,9 +107,9 @@ USUAL: Final[tuple[Tool, ...]] = (
         {
             "query": {"type": "string", "maxLength": 10_000},
             "namespace": _NAMESPACE,
-            "budget_tokens": {"type": "integer", "minimum": 100, "maximum": 8_000, "default": 800},
+            "budget_tokens": _whole(100, 8_000, 800),
         },
-        answer={"text": _TEXT, "tokens": _COUNT, "ids": {"type": "array", "items": _TEXT}},
+        answer={"text": _TEXT, "tokens": _COUNT, "ids": _TEXTS},
         reads=True,
     ),
     _tool(
@@ -115,7 +117,7 @@ USUAL: Final[tuple[Tool, ...]] = (
         "Keep one fact for later sessions, in a sentence that makes sense alone. Not for passing "
         "details or secrets. A memory that says nearly the same is answered instead of stored.",
         {
-            "content": {"type": "string", "minLength": 1, "maxLength": MAX_TEXT},
+            "content": _CONTENT,
             "namespace": _NAMESPACE,
             **_FIELDS,
             "supersedes": {**_ID, "description": "id of the memory that this replaces"},
@@ -127,22 +129,14 @@ USUAL: Final[tuple[Tool, ...]] = (
     _tool(
         "get",
         "Return whole memories by id, or the present memory of a key.",
-        {
-            "ids": {**_IDS, "maxItems": 20},
-            "key": {"type": "string", "minLength": 1},
-            "namespace": _NAMESPACE,
-        },
-        answer={"memories": _LIST, "missing": {"type": "array", "items": _TEXT}},
+        {"ids": {**_IDS, "maxItems": 20}, "key": _SAID, "namespace": _NAMESPACE},
+        answer={"memories": _LIST, "missing": _TEXTS},
         reads=True,
     ),
     _tool(
         "update",
         "Correct a memory: only the given fields change. The history keeps the old form.",
-        {
-            "id": _ID,
-            "content": {"type": "string", "minLength": 1, "maxLength": MAX_TEXT},
-            **_FIELDS,
-        },
+        {"id": _ID, "content": _CONTENT, **_FIELDS},
         ["id"],
         answer={"memory": _OBJECT},
         repeats=True,
@@ -152,7 +146,7 @@ USUAL: Final[tuple[Tool, ...]] = (
         "Forget memories that are wrong or no longer wanted. Can be undone.",
         {"ids": _IDS, "reason": {"type": "string"}},
         ["ids"],
-        answer={"forgotten": _COUNT, "missing": {"type": "array", "items": _TEXT}},
+        answer={"forgotten": _COUNT, "missing": _TEXTS},
         destroys=True,
     ),
     _tool(
@@ -161,11 +155,8 @@ USUAL: Final[tuple[Tool, ...]] = (
         "higher, failing memories lower.",
         {
             "ids": _IDS,
-            "outcome": {
-                "type": "string",
-                "enum": ["worked", "failed", "partial", "useful", "useless"],
-            },
-            "session": {"type": "string"},
+            "outcome": {**_TEXT, "enum": ["worked", "failed", "partial", "useful", "useless"]},
+            "session": _TEXT,
         },
         ["ids", "outcome"],
         answer={"memories": _LIST},
@@ -177,7 +168,7 @@ USUAL: Final[tuple[Tool, ...]] = (
             "query": {"type": "string", "maxLength": 10_000},
             "namespace": _NAMESPACE,
             "min_tier": {"type": "string", "enum": ["likely", "possible"], "default": "likely"},
-            "limit": {"type": "integer", "minimum": 1, "maximum": 10, "default": 5},
+            "limit": _whole(1, 10, 5),
         },
         answer={"conflicts": _LIST},
         reads=True,
@@ -199,7 +190,7 @@ MORE: Final[tuple[Tool, ...]] = (
         {
             "namespace": _NAMESPACE,
             "where": {"type": "object"},
-            "limit": {"type": "integer", "minimum": 1, "maximum": 50, "default": 20},
+            "limit": _whole(1, 50, 20),
             "offset": {"type": "integer", "minimum": 0, "default": 0},
         },
         answer={"memories": _LIST, "total": _COUNT},
@@ -208,26 +199,16 @@ MORE: Final[tuple[Tool, ...]] = (
     _tool(
         "history",
         "Tell what happened: to one memory (id), to one fact (key), or lately to all.",
-        {
-            "id": _ID,
-            "key": {"type": "string", "minLength": 1},
-            "namespace": _NAMESPACE,
-            "limit": {"type": "integer", "minimum": 1, "maximum": 100, "default": 20},
-        },
+        {"id": _ID, "key": _SAID, "namespace": _NAMESPACE, "limit": _whole(1, 100, 20)},
         answer={"entries": _LIST},
         reads=True,
     ),
     _tool(
         "relate",
         "Link two memories (source, target, kind such as 'causes'), or remove the link.",
-        {
-            "source": _ID,
-            "target": _ID,
-            "kind": {"type": "string", "minLength": 1},
-            "remove": {"type": "boolean", "default": False},
-        },
+        {"source": _ID, "target": _ID, "kind": _SAID, "remove": {**_TRUTH, "default": False}},
         ["source", "target", "kind"],
-        answer={"changed": {"type": "boolean"}},
+        answer={"changed": _TRUTH},
         repeats=True,
     ),
     _tool(
@@ -246,7 +227,7 @@ MORE: Final[tuple[Tool, ...]] = (
             "task": {**_ID, "description": "id of the task, for context and link"},
             "ids": {**_IDS, "description": "memories to link"},
             "namespace": {"type": "string", "description": "else the project's"},
-            "budget_tokens": {"type": "integer", "minimum": 100, "maximum": 8_000, "default": 800},
+            "budget_tokens": _whole(100, 8_000, 800),
         },
         ["action"],
         answer={"action": _TEXT},

@@ -121,7 +121,8 @@ class MemoryConversations(_Base):
         from pydantic_ai.conversation_store import ConversationConflict
 
         head = self._head(record.conversation_id)
-        origin = self._origin(record) if head is None else None
+        forked = record.forked_from if head is None else None
+        origin = None if forked is None else self._head(forked)
         is_new = not record.head_id or record.head_id in {entry.id for entry in new_entries}
         if _revision(head) != expected_revision or not (is_new or self._message(record.head_id)):
             raise ConversationConflict(record.conversation_id)
@@ -153,9 +154,6 @@ class MemoryConversations(_Base):
 
     def _head(self, conversation_id: str) -> MemoryRecord | None:
         return self.store.get(namespace=self._heads, key=_key(conversation_id))
-
-    def _origin(self, record: ConversationRecord) -> MemoryRecord | None:
-        return None if record.forked_from is None else self._head(record.forked_from)
 
     def _head_item(self, record: ConversationRecord, head: MemoryRecord | None) -> dict[str, Any]:
         """Return *record* as an item to store in place of *head*, or as the first head."""

@@ -175,7 +175,6 @@ def _question(messages: list[ModelMessage]) -> tuple[int, str]:
 
 
 def _with_block(message: ModelRequest, block: str) -> ModelRequest:
-    """Return *message* with *block* in front of the last prompt."""
     from pydantic_ai.messages import UserPromptPart
 
     parts: list[ModelRequestPart] = list(message.parts)

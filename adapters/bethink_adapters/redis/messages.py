@@ -205,7 +205,6 @@ class RedisMessageLog:
         return [log.session for log in logs if log.count()]
 
     def _built(self, items: list[dict[str, Any]], now: float) -> list[MemoryRecord]:
-        """Return the records of *items*, all checked."""
         common = {"namespace": self.namespace, "thread": self.thread}
         built = build_records(items, common, now, self._new_id)
         for record, vectors, superseded in built:

@@ -131,7 +131,6 @@ class Server:
                 return result, confirmed
 
     def _node(self, key: bytes) -> Any:
-        """Return a client of the server with *key*."""
         from redis import RedisCluster
 
         client: Any = self.client

@@ -90,7 +90,6 @@ def consolidate(caller: Client, body: ConsolidateBody) -> Response:
 
 
 def _judge(caller: Caller, ids: list[str], body: OutcomeBody) -> list[MemoryRecord]:
-    """Record the outcome for each of *ids*."""
     own = [caller.one(each).id for each in ids]
     with state_conflicts():
         return judge(caller.store, own, body.outcome, body.session)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any, Final
 
@@ -43,12 +43,8 @@ def _add(path: str, list_items: Callable[..., Any]) -> None:
 
 
 def _stream(items: Iterable[Any]) -> Response:
-    return StreamingResponse(_encoded(items), media_type=MEDIA_TYPE)
-
-
-def _encoded(items: Iterable[Any]) -> Iterator[str]:
-    for each in items:
-        yield json.dumps(each, allow_nan=False, separators=(",", ":")) + "\n"
+    lines = (json.dumps(each, allow_nan=False, separators=(",", ":")) + "\n" for each in items)
+    return StreamingResponse(lines, media_type=MEDIA_TYPE)
 
 
 _add("/conflicts", searching.conflicts)

@@ -219,7 +219,6 @@ def reinforce_memory(caller: Client, id: Id, body: ReinforceBody) -> Response:
 
 
 def _view(caller: Caller, as_of: str | float | None) -> Past | MemoryStore:
-    """Return the store, or the store as of a moment."""
     when = moment(caller.store, as_of)
     return caller.store if when is None else caller.store.as_of(when)
 

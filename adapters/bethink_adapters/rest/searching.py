@@ -122,7 +122,6 @@ def conflicts(
 
 
 def _options(caller: Caller, body: Searching) -> dict[str, Any]:
-    """Return the arguments that every search takes."""
     return {
         "k": body.k,
         "namespace": caller.scope(body.namespace, body.subtree),

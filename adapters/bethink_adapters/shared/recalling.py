@@ -172,5 +172,4 @@ class Recalling:
 
 
 def _said(hit: RecallResult) -> _Said:
-    """Return author and text of a memory."""
     return hit.memory.author, hit.memory.content.strip()

@@ -167,7 +167,6 @@ def _own_words(event: Event, records: Sequence[MemoryRecord]) -> str:
 
 
 def _judged(turn: _Turn) -> _Told | None:
-    """Return the last verdict on the work of *turn*."""
     told: _Told | None = None
     first: TestRun | None = None
     for event in (*turn.events, *turn.answer):

@@ -136,7 +136,6 @@ def _is_result(part: Mapping[str, Any]) -> bool:
 
 
 def _of_part(part: object, speaker: Kind) -> Iterator[Event]:
-    """Yield the events of a part of a message."""
     if isinstance(part, str):
         yield _spoken(part, speaker)
     elif not isinstance(part, Mapping):
@@ -198,7 +197,6 @@ def _command(given: Mapping[str, Any]) -> str:
 
 
 def _text(content: object) -> str:
-    """Return the text of a result of any form."""
     if isinstance(content, str):
         return content
     if isinstance(content, Mapping):
