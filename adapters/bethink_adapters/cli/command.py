@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
-from ..surface.location import Location, find_location, find_namespace, home_namespace
+from ..surface.location import NAMESPACE_VARIABLE, Location, find_location, home_namespace
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -106,17 +106,14 @@ def command(
 class Context:
     """A call of *command* with the arguments *given*."""
 
-    def __init__(
-        self, command: Command, given: Namespace, environment: Mapping[str, str] = os.environ
-    ) -> None:
+    def __init__(self, command: Command, given: Namespace) -> None:
         self.command = command
         self.given = given
-        self.environment = environment
 
     @cached_property
     def location(self) -> Location:
         """The place of the memory."""
-        return find_location(self.given.db, environment=self.environment)
+        return find_location(self.given.db)
 
     @cached_property
     def store(self) -> MemoryStore:
@@ -134,10 +131,14 @@ class Context:
             self.store.close()
 
     @property
+    def named(self) -> str | None:
+        """The namespace that the user has named, if any."""
+        return self.given.namespace or os.environ.get(NAMESPACE_VARIABLE) or None
+
+    @property
     def namespace(self) -> str:
         """The namespace to write to."""
-        named = find_namespace(self.given.namespace, self.environment)
-        return named or home_namespace(self.location)
+        return self.named or home_namespace(self.location)
 
     @property
     def scope(self) -> Scope:
@@ -152,8 +153,7 @@ class Context:
         """The scope of commands that read all unless told otherwise, such as an export."""
         from bethink import EVERYWHERE
 
-        named = find_namespace(self.given.namespace, self.environment) is not None
-        return self.scope if named else EVERYWHERE
+        return self.scope if self.named else EVERYWHERE
 
     def text(self, given: str | None, file: str | None = None) -> str:
         """Return the text of an argument, of *file*, or of the standard input for ``-``.

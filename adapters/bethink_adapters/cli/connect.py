@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from ..surface.location import DB_VARIABLE, find_namespace
+from ..surface.location import DB_VARIABLE
 from . import tasks
 from .command import Context, Failure, Reply, argument, command, reason_of
 
@@ -63,7 +63,7 @@ def mcp(context: Context) -> Reply:
     return Reply(
         code=run(
             context.location,
-            namespace=find_namespace(given.namespace, context.environment),
+            namespace=context.named,
             everything=given.tools == "all",
             read_only=given.read_only,
             port=given.http,
@@ -166,8 +166,7 @@ def hook(context: Context) -> Reply:
             context.given.host,
             sys.stdin.buffer.read().decode("utf-8", "replace"),
             context.location,
-            namespace=find_namespace(context.given.namespace, context.environment),
-            environment=context.environment,
+            namespace=context.named,
         )
         sys.stdout.buffer.write(text.encode())
         sys.stdout.buffer.flush()
@@ -231,7 +230,7 @@ def _place(context: Context) -> Place:
     from ..hosts import Place
 
     project = Path.cwd() if getattr(context.given, "project", False) else None
-    return Place(context.environment, project)
+    return Place(os.environ, project)
 
 
 def _program(context: Context) -> Program:
@@ -246,11 +245,11 @@ def _program(context: Context) -> Program:
 
     script = shutil.which("bethink", path=str(Path(sys.executable).parent))
     command = [script] if script else [sys.executable, "-m", "bethink_adapters.cli"]
-    given = context.given.db or context.environment.get(DB_VARIABLE)
+    given = context.given.db or os.environ.get(DB_VARIABLE)
     db = os.fspath(to_location(given, absolute=True)) if given else None
     if db and "://" in db and without_password(db) != db:
         raise Failure("settings of a host would show the URL's password; use ~/.pgpass", 2)
-    return Program(command, db, find_namespace(context.given.namespace, context.environment))
+    return Program(command, db, context.named)
 
 
 COMMANDS: Final = (mcp, serve, install, uninstall, doctor, hook, tasks.tasks, completion)

@@ -6,7 +6,7 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from ..surface.location import find_namespace, tenant_at, to_location
+from ..surface.location import tenant_at, to_location
 from . import output
 from .arguments import FILTER, SIMILARITY, YES, filter_of
 from .command import Context, Failure, Reply, argument, command
@@ -87,11 +87,10 @@ def import_(context: Context) -> Reply:
         "memory-layer": formats.read_memory_layer,
         "remembrane": formats.read_remembrane,
     }
-    named = find_namespace(given.namespace, context.environment)
     report = formats.import_from(
         context.store,
         readers[given.format](source),
-        namespace=named or tenant_at(context.location),
+        namespace=context.named or tenant_at(context.location),
         progress=output.bar("read"),
     )
     for what, findings in (("skipped", report.skipped), ("incomplete", report.incomplete)):

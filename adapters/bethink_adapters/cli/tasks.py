@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from ..surface.location import find_namespace, project_namespace
+from ..surface.location import project_namespace
 from . import output
 from .arguments import SHORT_ID, find_ids
 from .command import Context, Failure, Reply, argument, command
@@ -40,7 +40,7 @@ def tasks(context: Context) -> Reply:
 
     from ..tasks import read_all
 
-    listing = read_all(Path.cwd(), context.environment)
+    listing = read_all(Path.cwd())
     action = {
         "list": _list,
         "show": _show,
@@ -151,15 +151,14 @@ def _namespace(context: Context) -> str:
     """Return the namespace that is named, else the project's."""
     from pathlib import Path
 
-    named = find_namespace(context.given.namespace, context.environment)
-    return named or project_namespace(Path.cwd(), context.location)
+    return context.named or project_namespace(Path.cwd(), context.location)
 
 
 def _scope(context: Context) -> Scope:
     """Return the namespace that is named with all below, else the project's beside the home."""
     from bethink import Subtree
 
-    named = find_namespace(context.given.namespace, context.environment)
+    named = context.named
     return Subtree(named) if named else [context.namespace, Subtree(_namespace(context))]
 
 

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from ..cli.command import Context, Failure
 from ..shared.extras import needs
-from ..surface.location import find_namespace, user_folder
+from ..surface.location import user_folder
 from .settings import Settings
 from .tokens import TokenFileError, new_token, read_tokens, write_tokens
 
@@ -23,8 +23,7 @@ def run(context: Context) -> int:
     try:
         tokens = read_tokens(path)
         if given.new_token:
-            named = find_namespace(given.namespace, context.environment)
-            added = new_token([named] if named else [], read_only=given.read_only)
+            added = new_token([context.named] if context.named else [], read_only=given.read_only)
             write_tokens(path, [*tokens, added])
             print(json.dumps({"token": added.text}) if given.json else added.text)
             return 0

@@ -57,24 +57,18 @@ class Location:
         return MemoryStore(self._given)
 
 
-def find_location(
-    given: str | None = None,
-    *,
-    environment: Mapping[str, str] | None = None,
-    folder: Path | None = None,
-) -> Location:
+def find_location(given: str | None = None) -> Location:
     """Return the location of the memory; a file has an absolute path and need not exist.
 
-    The first that is there counts: *given*; ``BETHINK_DB``; ``.bethink/memory.db`` in *folder* (the
-    working directory) if the file exists; ``memory.db`` in the user's data folder.
+    The first that is there counts: *given*; ``BETHINK_DB``; ``.bethink/memory.db`` in the working
+    directory if the file exists; ``memory.db`` in the user's data folder.
     """
     from pathlib import Path
 
-    env = os.environ if environment is None else environment
-    if named := given or env.get(DB_VARIABLE):
+    if named := given or os.environ.get(DB_VARIABLE):
         return to_location(named, absolute=True)
-    project = (folder or Path.cwd()).joinpath(*PROJECT_FILE)
-    return Location(project.absolute() if project.is_file() else user_folder(env) / "memory.db")
+    project = Path.cwd().joinpath(*PROJECT_FILE)
+    return Location(project if project.is_file() else user_folder() / "memory.db")
 
 
 def to_location(named: str, *, absolute: bool = False) -> Location:
@@ -87,15 +81,15 @@ def to_location(named: str, *, absolute: bool = False) -> Location:
     return Location(path.absolute() if absolute else path)
 
 
-def user_folder(environment: Mapping[str, str] | None = None, platform: str = sys.platform) -> Path:
+def user_folder(environment: Mapping[str, str] | None = None) -> Path:
     """Return the folder for bethink's files of this user, which need not exist."""
     from pathlib import Path
 
     env = os.environ if environment is None else environment
     home = home_folder(env)
-    if platform == "darwin":
+    if sys.platform == "darwin":
         return home / "Library" / "Application Support" / "bethink"
-    if platform == "win32":
+    if sys.platform == "win32":
         return Path(env.get("LOCALAPPDATA") or home / "AppData" / "Local") / "bethink"
     return Path(env.get("XDG_DATA_HOME") or home / ".local" / "share") / "bethink"
 
@@ -105,14 +99,6 @@ def home_folder(environment: Mapping[str, str]) -> Path:
     from pathlib import Path
 
     return Path(environment.get("HOME") or environment.get("USERPROFILE") or Path.home())
-
-
-def find_namespace(
-    given: str | None = None, environment: Mapping[str, str] | None = None
-) -> str | None:
-    """Return *given*, or ``BETHINK_NAMESPACE``, or None."""
-    env = os.environ if environment is None else environment
-    return given or env.get(NAMESPACE_VARIABLE) or None
 
 
 def home_namespace(location: str | os.PathLike[str]) -> str:
@@ -146,12 +132,11 @@ def project_namespace(folder: Path, location: str | os.PathLike[str]) -> str:
     return own_namespace(f"projects/{segment(root.name)}", location)
 
 
-def unknown_variables(environment: Mapping[str, str] | None = None) -> list[str]:
+def unknown_variables() -> list[str]:
     """Return a warning for each variable named as if for bethink, which bethink does not read."""
-    env = os.environ if environment is None else environment
     known = (DB_VARIABLE, NAMESPACE_VARIABLE)
     return [
         f"the environment variable {name} has no meaning; known: {', '.join(known)}"
-        for name in sorted(env)
+        for name in sorted(os.environ)
         if name.startswith("BETHINK_") and name not in known
     ]

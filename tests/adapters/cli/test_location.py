@@ -20,11 +20,14 @@ from .conftest import Run
 URL = "postgresql://ann:secret@host:5432/db?schema=demo&password=secret"
 
 
-def test_a_url_is_taken_as_given_and_shown_without_a_password(tmp_path: Path) -> None:
+def test_a_url_is_taken_as_given_and_shown_without_a_password(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     location = find_location(URL)
     assert os.fspath(location) == URL
     assert str(location) == "postgresql://ann@host:5432/db?schema=demo"
-    assert os.fspath(find_location(environment={"BETHINK_DB": URL})) == URL
+    monkeypatch.setenv("BETHINK_DB", URL)
+    assert os.fspath(find_location()) == URL
     instructions = MemoryServer(Options(location)).protocol.instructions
     assert "secret" not in instructions
     assert "postgresql://ann@host" in instructions
