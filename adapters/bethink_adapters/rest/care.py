@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Request
 from starlette.responses import PlainTextResponse, Response
 
 from bethink import BethinkError, Integrity, Repair, Stats
@@ -14,7 +12,7 @@ from .caller import Client
 from .metrics import Metrics
 from .replies import Json
 from .routing import Route, router, told
-from .types import Flag, Namespace
+from .types import Named, Switch
 
 routes = router("care")
 outside = APIRouter(tags=["server"], route_class=Route)
@@ -27,11 +25,7 @@ def stats(caller: Client) -> Response:
 
 
 @routes.get("/summary", responses=told(results.Summary))
-def summary(
-    caller: Client,
-    namespace: Annotated[Namespace | None, Query()] = None,
-    subtree: Annotated[Flag, Query()] = False,
-) -> Response:
+def summary(caller: Client, namespace: Named = None, subtree: Switch = False) -> Response:
     """Count the visible memories by state, namespace, category, outcome and day of creation."""
     found = caller.store.stats(namespace=caller.scope(namespace, subtree)).to_dict()
     facts = {name: found.pop(name) for name in results.FileFacts.model_fields}

@@ -24,16 +24,14 @@ from .models import SyncBody, TaskLinksBody
 from .problems import state_conflicts
 from .replies import Json, dicts
 from .routing import router, told
-from .types import Flag, Id, Namespace
+from .types import Id, Namespace, Switch
 
 routes = router("desk")
 _Place = Annotated[Namespace | None, Query(description="of the links; else the project's")]
 
 
 @routes.get("/tasks", responses=told(results.Tasks))
-def list_tasks(
-    caller: Client, closed: Annotated[Flag, Query()] = False, namespace: _Place = None
-) -> Response:
+def list_tasks(caller: Client, closed: Switch = False, namespace: _Place = None) -> Response:
     """List the open tasks of the server's working directory, or all with *closed*."""
     store, listing = caller.whole(), tasks.read_all(Path.cwd())
     place = _place(store, namespace)

@@ -16,7 +16,7 @@ from .problems import Problem, state_conflicts
 from .replies import Json, dicts
 from .routing import router, told
 from .settings import MAX_ENTRIES
-from .types import Flag, Id, Label, Moment, Namespace
+from .types import At, Id, Label, Moment, Named, Switch
 
 routes = router("history")
 
@@ -40,12 +40,7 @@ def vectors(caller: Client, id: Id, name: Annotated[Label, Query()]) -> Response
 
 
 @routes.get("/facts/{key:path}", responses=told(results.Versions))
-def fact(
-    caller: Client,
-    key: Label,
-    namespace: Annotated[Namespace | None, Query()] = None,
-    as_of: Annotated[Moment | None, Query()] = None,
-) -> Response:
+def fact(caller: Client, key: Label, namespace: Named = None, as_of: At = None) -> Response:
     """List every version of a fact, the oldest first."""
     found = caller.store.audit(
         key, namespace=caller.place(namespace), as_of=moment(caller.store, as_of)
@@ -61,8 +56,8 @@ def log(
     since: Annotated[int, Query(ge=0, le=2**53)] = 0,
     until: Annotated[int | None, Query(ge=0, le=2**53)] = None,
     limit: Annotated[int, Query(ge=1, le=MAX_ENTRIES)] = 100,
-    namespace: Annotated[Namespace | None, Query()] = None,
-    subtree: Annotated[Flag, Query()] = False,
+    namespace: Named = None,
+    subtree: Switch = False,
 ) -> Response:
     """List journal entries after entry *since*, up to entry *until*, the newest first."""
     whole = namespace is None and not caller.token.namespaces
@@ -99,9 +94,9 @@ def take_snapshot(caller: Client, body: SnapshotBody) -> Response:
 def diff(
     caller: Client,
     since: Annotated[Moment, Query()],
-    until: Annotated[Moment | None, Query()] = None,
-    namespace: Annotated[Namespace | None, Query()] = None,
-    subtree: Annotated[Flag, Query()] = False,
+    until: At = None,
+    namespace: Named = None,
+    subtree: Switch = False,
 ) -> Response:
     """Tell what changed between two moments."""
     first = moment(caller.store, since)

@@ -14,7 +14,7 @@ from .caller import Client
 from .replies import Json
 from .routing import router, told
 from .settings import MAX_HITS
-from .types import Flag, Namespace
+from .types import Named, Switch
 
 routes = router("map")
 
@@ -22,8 +22,8 @@ routes = router("map")
 @routes.get("/map", name="map", responses=told(results.Map))
 def draw_map(
     caller: Client,
-    namespace: Annotated[Namespace | None, Query()] = None,
-    subtree: Annotated[Flag, Query()] = False,
+    namespace: Named = None,
+    subtree: Switch = False,
     limit: Annotated[int, Query(ge=1, le=MAX_HITS)] = 500,
 ) -> Response:
     """Lay the newest memories out in a plane, by the two principal components of the vectors."""

@@ -21,7 +21,7 @@ from .problems import Problem, said, state_conflicts
 from .replies import Cursor, Json, dicts, etag, has_tag, names_tag
 from .routing import router, told
 from .settings import MAX_PAGE
-from .types import Flag, Id, Moment, Namespace
+from .types import At, Filter, Id, Named, Switch
 
 routes = router("memories")
 _WHERE = TypeAdapter(Where)
@@ -40,12 +40,12 @@ class Listing:
 
 def _asked(
     caller: Client,
-    namespace: Annotated[Namespace | None, Query()] = None,
-    subtree: Annotated[Flag, Query()] = False,
-    where: Annotated[str | None, Query(description="a filter as JSON")] = None,
+    namespace: Named = None,
+    subtree: Switch = False,
+    where: Filter = None,
     state: Listed = "live",
     order: Order = "newest",
-    as_of: Annotated[Moment | None, Query()] = None,
+    as_of: At = None,
 ) -> Listing:
     arguments = {
         "namespace": caller.scope(namespace, subtree),
@@ -90,10 +90,10 @@ def list_memories(
 @routes.get("/count", responses=told(results.Count))
 def count_memories(
     caller: Client,
-    namespace: Annotated[Namespace | None, Query()] = None,
-    subtree: Annotated[Flag, Query()] = False,
-    where: Annotated[str | None, Query(description="a filter as JSON")] = None,
-    as_of: Annotated[Moment | None, Query()] = None,
+    namespace: Named = None,
+    subtree: Switch = False,
+    where: Filter = None,
+    as_of: At = None,
 ) -> Response:
     """Count live memories."""
     scope = caller.scope(namespace, subtree)
@@ -148,12 +148,7 @@ def store_batch(caller: Client, body: BatchBody, key: Key = None) -> Response:
 
 
 @routes.get("/memories/{id}", responses=told(MemoryRecord) | {304: {"description": "As before"}})
-def get_memory(
-    caller: Client,
-    id: Id,
-    as_of: Annotated[Moment | None, Query()] = None,
-    if_none_match: IfMatch = None,
-) -> Response:
+def get_memory(caller: Client, id: Id, as_of: At = None, if_none_match: IfMatch = None) -> Response:
     """Read a memory, also a superseded or archived memory."""
     record = _view(caller, as_of).get(id)
     if record is None or not caller.sees(record.namespace):

@@ -17,7 +17,7 @@ from .models import PackBody, RecallBody, Searching, SimilarBody, WhyBody
 from .replies import Json, dicts
 from .routing import router, told
 from .settings import MAX_ENTRIES
-from .types import Flag, Id, Moment, Namespace
+from .types import At, Id, Named, Switch
 
 routes = router("searching")
 
@@ -57,8 +57,8 @@ def similar(caller: Client, body: SimilarBody) -> Response:
 def similar_memories(
     caller: Client,
     id: Id,
-    namespace: Annotated[Namespace | None, Query()] = None,
-    subtree: Annotated[Flag, Query()] = False,
+    namespace: Named = None,
+    subtree: Switch = False,
     similarity: Annotated[types.Unit, Query()] = 0.92,
 ) -> Response:
     """Return the near-duplicates of a memory, the most similar first."""
@@ -84,10 +84,10 @@ def why(caller: Client, id: Id, body: WhyBody) -> Response:
 def context(
     caller: Client,
     query: Annotated[types.Query, Query(max_length=2_000)] = "",
-    namespace: Annotated[Namespace | None, Query()] = None,
-    subtree: Annotated[Flag, Query()] = False,
+    namespace: Named = None,
+    subtree: Switch = False,
     budget_tokens: Annotated[int, Query(ge=0, le=1_000_000)] = 800,
-    as_of: Annotated[Moment | None, Query()] = None,
+    as_of: At = None,
 ) -> Response:
     """Pack memories for a prompt; without a query the newest and most important."""
     packed = caller.store.pack(
@@ -104,11 +104,11 @@ def context(
 def conflicts(
     caller: Client,
     query: Annotated[types.Query | None, Query(max_length=2_000)] = None,
-    namespace: Annotated[Namespace | None, Query()] = None,
-    subtree: Annotated[Flag, Query()] = False,
+    namespace: Named = None,
+    subtree: Switch = False,
     min_tier: Literal["likely", "possible"] = "possible",
     limit: Annotated[int, Query(ge=1, le=MAX_ENTRIES)] = 50,
-    as_of: Annotated[Moment | None, Query()] = None,
+    as_of: At = None,
 ) -> Response:
     """List pairs of memories that can hardly both hold."""
     found = caller.store.conflicts(

@@ -28,7 +28,7 @@ from .caller import Client
 from .problems import Problem
 from .replies import Json
 from .routing import router, told
-from .types import Flag, Namespace
+from .types import Flag, Named, Switch
 
 routes = router("transfer")
 _CHUNK = 256 * 1024
@@ -50,11 +50,7 @@ def _upload(media_type: str) -> dict[str, Any]:
     response_class=StreamingResponse,
     responses={200: {"content": {_LINES: {"schema": {"type": "string"}}}}},
 )
-def export(
-    caller: Client,
-    namespace: Annotated[Namespace | None, Query()] = None,
-    subtree: Annotated[Flag, Query()] = False,
-) -> Response:
+def export(caller: Client, namespace: Named = None, subtree: Switch = False) -> Response:
     """Stream all visible memories, in any state, with history, as lines of JSON."""
     scope = caller.scope(namespace, subtree)
     file = TemporaryFile()  # noqa: SIM115  # the stream closes the file

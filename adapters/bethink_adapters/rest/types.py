@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Final
 
+from fastapi import Query as InAddress
 from pydantic import (
     BaseModel,
     BeforeValidator,
@@ -94,6 +95,11 @@ Moment = Annotated[
 Tags = Annotated[list[Label], Field(max_length=MAX_BATCH)]
 Flag = Annotated[bool, BeforeValidator(_flag), StrictType()]
 """A boolean in the address: true or false."""
+Named = Annotated[Namespace | None, InAddress()]
+"""A namespace in the address, if any."""
+Switch = Annotated[Flag, InAddress()]
+At = Annotated[Moment | None, InAddress()]
+Filter = Annotated[str | None, InAddress(description="a filter as JSON")]
 Integral = BeforeValidator(_integral)
 """Lets 2.0 pass for 2, as JSON does; stands after the bounds."""
 Number = Annotated[StrictInt | StrictFloat, WithJsonSchema({"type": "number"})]
