@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
@@ -36,7 +35,7 @@ from .shared.erasing import erase_user
 from .shared.extras import needs, require
 from .shared.opening import StoreOrPath, open_store
 from .shared.recalling import DEFAULT_K, Recalling
-from .shared.texts import storable
+from .shared.texts import digest, storable
 from .shared.turns import thread_name, turn
 
 if TYPE_CHECKING:
@@ -110,11 +109,10 @@ class StrandsStore:
 
     async def add(self, content: str, metadata: Mapping[str, Any] | None = None) -> None:
         """Remember *content*, unless the namespace has an added memory with the text."""
-        digest = sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:32]
         item = {
             "content": storable(content, MAX_CONTENT),
             "metadata": dict(metadata or {}),
-            "key": f"added:{digest}",
+            "key": f"added:{digest(content)}",
         }
         await finish_in_thread(self._add, item)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from bethink import MemoryRecord, RecallResult, ValidationError
 from bethink.adapting import MAX_CONTENT, MAX_LABEL, Turn
 
-from ..shared.texts import aware, storable
+from ..shared.texts import aware, digest, storable
 from ..shared.turns import thread_name, turn
 from ..shared.values import written
 from .messages import texts
@@ -70,7 +69,8 @@ def to_item(content: MemoryContent) -> dict[str, Any]:
             fields[name] = storable(found, MAX_LABEL)
         elif isinstance(found, datetime):
             fields[name] = aware(found)
-    key = f"content:{_digest(mime, text, value, *fields.values())}"
+    told = json.dumps((mime, text, value, *fields.values()), sort_keys=True, default=str)
+    key = f"content:{digest(told)}"
     return {"content": text, "value": value, "metadata": metadata, "key": key, **fields}
 
 
@@ -205,8 +205,3 @@ def _speech(message: Any) -> str:
     if isinstance(message.content, str | list):
         return next(texts(message.content))
     return str(message.to_model_text())
-
-
-def _digest(*parts: object) -> str:
-    written = json.dumps(parts, sort_keys=True, default=str)
-    return hashlib.sha256(written.encode("utf-8", "surrogatepass")).hexdigest()[:32]

@@ -83,6 +83,11 @@ class Command(NamedTuple):
     synonyms: Sequence[str]
     example: str
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The name and the synonyms."""
+        return (self.name, *self.synonyms)
+
 
 def command(
     *arguments: Argument | Sequence[Argument],

@@ -20,7 +20,7 @@ def script(shell: str, groups: Mapping[str, Sequence[Command]], common: Sequence
 
 
 def _bash(commands: Sequence[Command], common: Sequence[Argument]) -> Iterator[str]:
-    names = "|".join(name for each in commands for name in (each.name, *each.synonyms))
+    names = "|".join(name for each in commands for name in each.names)
     yield "_bethink() {"
     yield '    local word="${COMP_WORDS[COMP_CWORD]}" before="${COMP_WORDS[COMP_CWORD-1]}"'
     yield '    local command="" words="" each'
@@ -32,11 +32,8 @@ def _bash(commands: Sequence[Command], common: Sequence[Argument]) -> Iterator[s
     for each in commands:
         for option in each.arguments:
             if _takes_value(option) and option.words:
-                found = "|".join(
-                    f"{name}:{flag}"
-                    for name in (each.name, *each.synonyms)
-                    for flag in option.flags
-                )
+                pairs = [f"{name}:{flag}" for name in each.names for flag in option.flags]
+                found = "|".join(pairs)
                 yield f'        {found}) words="{" ".join(option.words)}" ;;'
     options = [*common, *(option for each in commands for option in each.arguments)]
     plain = [each for each in options if _takes_value(each) and not each.words]
@@ -47,7 +44,7 @@ def _bash(commands: Sequence[Command], common: Sequence[Argument]) -> Iterator[s
     for each in commands:
         own = [word for part in each.arguments for word in _words(part)]
         words = " ".join(dict.fromkeys((*own, *shared, "--help")))
-        yield f'            {"|".join((each.name, *each.synonyms))}) words="{words}" ;;'
+        yield f'            {"|".join(each.names)}) words="{words}" ;;'
     words = " ".join((*(each.name for each in commands), *shared, "--version", "--help"))
     yield f'            *) words="{words}" ;;'
     yield "        esac ;;"
@@ -74,7 +71,7 @@ def _zsh(commands: Sequence[Command], common: Sequence[Argument]) -> Iterator[st
     yield "        command) _describe command commands && ret=0 ;;"
     yield "        rest) case $words[1] in"
     for each in commands:
-        yield f"            {'|'.join((each.name, *each.synonyms))}) _arguments \\"
+        yield f"            {'|'.join(each.names)}) _arguments \\"
         for option in (*each.arguments, *common):
             yield from (f"                {spec} \\" for spec in _zsh_specs(option))
         yield "                && ret=0 ;;"
@@ -102,14 +99,14 @@ def _zsh_specs(argument: Argument) -> Iterator[str]:
 
 
 def _fish(commands: Sequence[Command], common: Sequence[Argument]) -> Iterator[str]:
-    names = " ".join(name for each in commands for name in (each.name, *each.synonyms))
+    names = " ".join(name for each in commands for name in each.names)
     start = f"not __fish_seen_subcommand_from {names}"
     for each in commands:
         yield f"complete -c bethink -f -n {quote(start)} -a {each.name} -d {_told(each.help)}"
     for option in common:
         yield f"complete -c bethink {_fish_flags(option)}"
     for each in commands:
-        here = quote(f"__fish_seen_subcommand_from {' '.join((each.name, *each.synonyms))}")
+        here = quote(f"__fish_seen_subcommand_from {' '.join(each.names)}")
         for option in each.arguments:
             if option.flags[0].startswith("-"):
                 yield f"complete -c bethink -n {here} {_fish_flags(option)}"

@@ -30,10 +30,7 @@ GROUPS: Final[Mapping[str, Sequence[Command]]] = {
 """Every command by group, in the order of the help."""
 
 BY_NAME: Final[Mapping[str, Command]] = {
-    name: each
-    for group in GROUPS.values()
-    for each in group
-    for name in (each.name, *each.synonyms)
+    name: each for group in GROUPS.values() for each in group for name in each.names
 }
 """Every command by name, and by synonym."""
 

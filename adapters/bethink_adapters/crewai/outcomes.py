@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from bethink import EVERYWHERE, MemoryStore, NotFoundError, RateLimitError
 from bethink.adapting import Scope, function, label
 
-from ..shared.extras import needs
+from ..shared.extras import require
 from ..shared.opening import StoreOrPath, open_store
 from ..surface.verbs import Judgement, judge
 from .crediting import Judge, credit
@@ -127,9 +127,7 @@ class OutcomeListener:
 
 
 def _bus() -> Any:
-    with needs("crewai"):
-        from crewai.events.event_bus import crewai_event_bus
-    return crewai_event_bus
+    return require("crewai", "crewai.events.event_bus").crewai_event_bus
 
 
 def _event_types() -> tuple[type[BaseEvent], ...]:

@@ -6,7 +6,6 @@ A reader is any iterable of ``Item``, ``Link`` and ``Skipped``, and for a source
 
 from __future__ import annotations
 
-import hashlib
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -163,11 +162,6 @@ def read_times(
 def name_of(format: str, *parts: str) -> str:
     """Return a name, unique among all imports, for *parts*, the names in the source."""
     return f"{format}:{'/'.join(map(segment, parts))}"
-
-
-def digest(text: str) -> str:
-    """Return a name for *text*: different texts have different names."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def own_namespace(name: str) -> str:

@@ -16,7 +16,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
-from .base import Found, Incomplete, Item, Skipped, digest, name_of, read_each, read_times
+from ..shared.texts import digest
+from .base import Found, Incomplete, Item, Skipped, name_of, read_each, read_times
 from .conversations import Documents, branch, list_in, mapping_in, newest_leaf, time_of
 from .jsons import values
 

@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
-from .base import Found, Item, digest, name_of, read_each, read_times
+from ..shared.texts import digest
+from .base import Found, Item, name_of, read_each, read_times
 from .conversations import Documents, branch, list_in, mapping_in, newest_leaf, time_of
 from .jsons import values
 

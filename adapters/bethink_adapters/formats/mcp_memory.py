@@ -6,7 +6,8 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from .base import Found, Item, Link, Skipped, digest, name_of, read_each
+from ..shared.texts import digest
+from .base import Found, Item, Link, Skipped, name_of, read_each
 from .jsons import values
 
 _FORMAT = "mcp-memory"

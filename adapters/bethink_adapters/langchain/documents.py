@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 from bethink import MemoryRecord, RecallResult, ValidationError
 from bethink.adapting import MAX_CONTENT, Mode, one_of, unknown_name
 
-from ..shared.extras import needs
+from ..shared.extras import require
 from ..shared.texts import storable
 from .encoding import decode, encode
 
@@ -25,8 +24,7 @@ _TOLD: Final = ("author", "thread", "category", "key", "occurred_at")
 
 def part(name: str) -> ModuleType:
     """Return a module of ``langchain_core``; raise ``MissingExtraError`` without LangChain."""
-    with needs("langchain"):
-        return import_module(f"langchain_core.{name}")
+    return require("langchain", f"langchain_core.{name}")
 
 
 def to_item(key: str, text: str, metadata: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -8,14 +8,13 @@ beyond JSON stand inside as in ``encoding``. The record's ``content`` is the sea
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 from bethink import MemoryRecord, ValidationError
 from bethink.adapting import MAX_CONTENT, MAX_LABEL, plain
 
-from ..shared.extras import needs
+from ..shared.extras import require
 from ..shared.texts import storable
 from .encoding import attributes, decode, encode, logger, replaced
 
@@ -36,8 +35,7 @@ _CLASSES: Final = {
 
 def langchain() -> ModuleType:
     """Return the module ``langchain_core.messages``; or raise ``MissingExtraError``."""
-    with needs("langchain"):
-        return import_module("langchain_core.messages")
+    return require("langchain", "langchain_core.messages")
 
 
 def as_message(message: object) -> BaseMessage:

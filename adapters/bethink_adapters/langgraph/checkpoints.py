@@ -16,12 +16,13 @@ import base64
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from hashlib import sha256
 from heapq import merge
 from typing import Any, Final
 
 from bethink import MemoryRecord, MemoryStore, segment, unsegment
 from bethink.adapting import Scope, keys_between, last_between
+
+from ..shared.texts import digest
 
 CHECKPOINTS: Final = {"category": "checkpoint"}
 """The fields of a checkpoint's record, and the filter for checkpoints."""
@@ -84,8 +85,8 @@ def record_id(namespace: str, id: str) -> str:
 
     The id is a hash: no text of the checkpoint stays.
     """
-    told = f"{namespace}\0{id}".encode("utf-8", "surrogatepass")
-    return f"checkpoint:{sha256(told).hexdigest()[:32]}"
+    told = f"{namespace}\0{id}"
+    return f"checkpoint:{digest(told)}"
 
 
 def writes_after(store: MemoryStore, namespace: str, id: str) -> list[MemoryRecord]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from datetime import UTC, datetime
+from hashlib import sha256
 from typing import Any, Final, TypeVar
 
 from bethink.adapting import MAX_CONTENT
@@ -23,6 +24,11 @@ def askable(query: Query) -> Query:
 def storable(text: str, limit: int) -> str:
     """Return the first *limit* characters of *text*, lone surrogates replaced."""
     return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text[:limit])
+
+
+def digest(text: str) -> str:
+    """Return a name of 32 characters for *text*: different texts have different names."""
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def jsonable(value: Any) -> Any:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from hashlib import sha256
 from typing import Any
 from urllib.parse import quote
 
 from bethink import ValidationError
 from bethink.adapting import MAX_CONTENT, MAX_LABEL, Turn
 
-from .texts import storable
-
-_DIGEST_DIGITS = 32
+from .texts import digest, storable
 
 
 def turn(
@@ -51,5 +48,5 @@ def thread_name(conversation: str | None) -> str | None:
         name = name.replace(" ", "%20") or "%"
     if len(name) <= MAX_LABEL:
         return name
-    digest = sha256(conversation.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST_DIGITS]
-    return f"{name[: MAX_LABEL - _DIGEST_DIGITS - 1]}%{digest}"
+    ending = f"%{digest(conversation)}"
+    return name[: MAX_LABEL - len(ending)] + ending
