@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
+
+import numpy as np
 
 from ...errors import ValidationError
 from ...memory import reading
@@ -18,7 +21,7 @@ from ...model.namespaces import Scope, check_scope
 from ...model.records import MemoryRecord
 
 if TYPE_CHECKING:
-    from ..statements import Conflict, ParsedRecord, Tier
+    from ..statements import Conflict, Tier
 
 TIERS: Final[tuple[Tier, ...]] = ("likely", "possible")
 
@@ -83,44 +86,34 @@ def find_conflicts(
     a *limit* ends the work as soon as so many conflicts are likely.
     """
     from ..duplicates import similarities
-    from ..statements import parse_record
+    from ..statements import find_conflict, parse_record
+    from .candidates import candidate_pairs
 
-    spaces: defaultdict[str, list[ParsedRecord]] = defaultdict(list)
-    for record in records:
-        if record.content:
-            spaces[record.namespace].append(parse_record(record))
-    pairs = [pair for space in spaces.values() for pair in _promising(space)]
-    alike = similarities(engine, [(one.record.id, other.record.id) for one, other in pairs])
+    known = [parse_record(record) for record in records if record.content]
+    spaces = defaultdict[str, list[int]](list)
+    for place, parsed in enumerate(known):
+        spaces[parsed.record.namespace].append(place)
+    pairs = np.concatenate(
+        [
+            np.array(places, dtype=np.int64)[candidate_pairs([known[place] for place in places])]
+            for places in spaces.values()
+        ]
+        or [np.empty((0, 2), dtype=np.int64)]
+    )
+    alike = similarities(engine, [parsed.record.id for parsed in known], pairs)
+    order = np.argsort(-alike)
     found: list[Conflict] = []
     last, likely = 0.0, 0
-    for similarity, place in sorted(zip(alike, range(len(pairs)), strict=True), reverse=True):
+    for (one, other), similarity in zip(pairs[order].tolist(), alike[order].tolist(), strict=True):
         if limit is not None and likely >= limit and similarity < last:
             break  # pairs of equal similarity are ordered by id
-        conflict = _conflict(*pairs[place], similarity)
+        conflict = find_conflict(known[one], known[other])
         if conflict is not None and (conflict.tier == "likely" or min_tier == "possible"):
-            found.append(conflict)
+            signals = {**conflict.signals, "similarity": similarity}
+            found.append(replace(conflict, signals=signals))
             likely += conflict.tier == "likely"
             last = similarity
     return sorted(found, key=_order)[:limit]
-
-
-def _promising(space: Sequence[ParsedRecord]) -> Iterator[tuple[ParsedRecord, ParsedRecord]]:
-    """Yield the pairs of records of a namespace that may conflict."""
-    from ..statements import promising_pairs
-    from .candidates import candidate_pairs
-
-    features = [parsed.features for parsed in space]
-    for one, other in promising_pairs(features, candidate_pairs(space)):
-        yield space[one], space[other]
-
-
-def _conflict(one: ParsedRecord, other: ParsedRecord, similarity: float) -> Conflict | None:
-    from ..statements import Conflict, find_conflict
-
-    if (found := find_conflict(one, other)) is None:
-        return None
-    signals = {**found.signals, "similarity": similarity}
-    return Conflict(found.older, found.newer, found.tier, signals)
 
 
 def _order(conflict: Conflict) -> tuple[int, float, str, str]:

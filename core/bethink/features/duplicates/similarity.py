@@ -282,26 +282,22 @@ def similarity_function(engine: Engine, ids: Sequence[str]) -> Similarity:
     return similarity
 
 
-def similarities(engine: Engine, pairs: Sequence[tuple[str, str]]) -> list[float]:
-    """Return the cosines of the vectors of pairs of records, given by ids; 0 without a vector."""
-    rows = engine.backend.rows_of(sorted({id for pair in pairs for id in pair}))
-    numbers = np.array([[rows.get(id, -1) for id in pair] for pair in pairs], dtype=np.int64)
-    most = max(_KEPT // engine.dimension() // 2, 1)
-    parts = (numbers[start : start + most] for start in range(0, len(numbers), most))
-    return [similarity for part in parts for similarity in _cosines(engine, part)]
-
-
-def _cosines(engine: Engine, pairs: Positions) -> Iterator[float]:
-    """Yield the cosines of the vectors in pairs of rows, rounded as ``cosines`` are."""
-    unique, places = np.unique(pairs, return_inverse=True)
-    rows, places = unique.tolist(), places.reshape(pairs.shape)
-    vectors = engine.backend.vectors(rows, EMBEDDED)
-    none = np.zeros(engine.dimension(), dtype=np.float32)
-    exact = directions(np.stack([vectors.get(row, none) for row in rows]))
-    for start in range(0, len(pairs), _AT_ONCE):
-        one, other = places[start : start + _AT_ONCE].T
-        similar: Floats = np.einsum("ij,ij->i", exact[one], exact[other])
-        yield from similar.round(DECIMALS).tolist()
+def similarities(engine: Engine, ids: Sequence[str], pairs: Positions) -> Floats:
+    """Return the cosine of the vectors of each of *pairs*, places in *ids*; 0 without a vector."""
+    rows_of, dimension = engine.backend.rows_of(ids), engine.dimension()
+    rows = np.array([rows_of.get(id, -1) for id in ids], dtype=np.int64)[pairs]
+    found, most = np.empty(len(pairs)), max(_KEPT // dimension // 2, 1)
+    for start in range(0, len(pairs), most):
+        unique, places = np.unique(rows[start : start + most], return_inverse=True)
+        vectors = engine.backend.vectors(unique.tolist(), EMBEDDED)
+        absent = np.zeros(dimension, dtype=np.float32)
+        exact = directions(np.stack([vectors.get(row, absent) for row in unique.tolist()]))
+        places = places.reshape(-1, 2)
+        for at in range(0, len(places), _AT_ONCE):
+            one, other = places[at : at + _AT_ONCE].T
+            similar = np.einsum("ij,ij->i", exact[one], exact[other])
+            found[start + at : start + at + len(one)] = similar.round(DECIMALS)
+    return found
 
 
 def cosine(one: Vector, other: Vector) -> float:

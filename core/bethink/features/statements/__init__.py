@@ -20,7 +20,6 @@ from .lexicon import FORMS_OF_BE as FORMS_OF_BE
 from .lexicon import MODIFIERS as MODIFIERS
 from .lexicon import NUMBERS as NUMBERS
 from .lexicon import WEAK_VERBS as WEAK_VERBS
-from .prefilter import promising_pairs as promising_pairs
 from .rules import Signals, compare, differ
 from .rules import Tier as Tier
 from .spelling import are_spelled_apart as are_spelled_apart
