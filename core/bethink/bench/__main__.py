@@ -32,15 +32,8 @@ LARGEST_FOR_PEERS = 100_000
 MILLION = 1_000_000
 SEED = 7
 # BLAS libraries read these when numpy is imported, so they are set in a child process.
-_ONE_THREAD = {
-    name: "1"
-    for name in (
-        "OPENBLAS_NUM_THREADS",
-        "OMP_NUM_THREADS",
-        "MKL_NUM_THREADS",
-        "VECLIB_MAXIMUM_THREADS",
-        "BLIS_NUM_THREADS",
-    )
+_ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OPENBLAS", "OMP", "MKL", "BLIS")} | {
+    "VECLIB_MAXIMUM_THREADS": "1"
 }
 _FORCED_KERNEL = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
 

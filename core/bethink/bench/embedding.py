@@ -6,7 +6,6 @@ import hashlib
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -71,5 +70,5 @@ class ListEmbedder:
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """Return one row of Python floats per text."""
-        rows: Any = self.shared.embed(texts).tolist()
-        return list(rows)
+        rows: list[list[float]] = self.shared.embed(texts).tolist()
+        return rows

@@ -19,58 +19,25 @@ _TURNS: Final = 20
 _SPEAKERS: Final = ("Ann", "Bob")
 
 
-class Fills(Protocol):
-    """An engine that stores many texts."""
+class Engine(Protocol):
+    """An engine that recalls texts. *needs* names the modules that must be installed.
+
+    The engines in ``MEMORIES`` have all verbs of ``Bethink``.
+    """
+
+    needs: ClassVar[tuple[str, ...]]
 
     def fill(self, texts: Sequence[str]) -> None:
         """Store *texts* the quickest way."""
 
-
-class Stores(Protocol):
-    """An engine that stores one text."""
-
     def store(self, text: str) -> None:
         """Store *text* durably."""
-
-
-class Engine(Fills, Stores, Protocol):
-    """An engine that recalls texts. *needs* names the modules that must be installed."""
-
-    needs: ClassVar[tuple[str, ...]]
 
     def recall(self, query: str) -> Sequence[str]:
         """Return the best texts, and record the access if the engine does so."""
 
     def close(self) -> None:
         """Let go of the files."""
-
-
-class Memory(Engine, Protocol):
-    """An engine that also packs a prompt, reads the past, merges stores, and consolidates."""
-
-    def pack(self, query: str) -> int:
-        """Return how many of the best texts fit into the room of a prompt."""
-
-    def mark(self) -> None:
-        """Give the present a name."""
-
-    def as_of(self) -> object:
-        """Return the first text at the marked moment."""
-
-    def as_of_all(self) -> int:
-        """Read all texts of the marked moment; return the number of texts."""
-
-    def diff(self) -> int:
-        """Return how many texts came since then."""
-
-    def merge(self, folder: Path) -> int:
-        """Merge the store of an equal engine in *folder*; return the number of new texts."""
-
-    def conflicts(self) -> int:
-        """Return how many pairs of texts are in conflict."""
-
-    def consolidate(self) -> int:
-        """Merge texts that repeat each other; return the number of removed texts."""
 
 
 class Bethink:

@@ -20,15 +20,16 @@ _THREADED = 640
 _RECALLS = 4_000
 _LANGUAGES = ("de", "en", "fr", "it")
 
-Row = tuple[str, str]
+Row = tuple[str, str]  # what was measured, and the figure
 
 
 def growth(size: int) -> Iterator[Row]:
-    """Yield the rows of the table for *size* memories: what was measured, and the figure."""
+    """Yield the rows of the table for *size* memories."""
     with tempfile.TemporaryDirectory(prefix="bethink-growth-") as folder:
         path = Path(folder, "memory.db")
         with _opened(path) as store:
-            yield "store_many, each", _micro(_cpu(lambda: _fill(store, size)) / size)
+            seconds = _cpu(lambda: _fill(store, size))
+            yield "store_many, each", f"{seconds / size * 1e6:,.0f} µs"
             yield "bytes of a memory", f"{store.stats().bytes / size:,.0f}"
         for part in (_reads, _past, _writes, _cares):
             yield from part(path, size)
@@ -179,7 +180,3 @@ def _cpu(call: Callable[[], object]) -> float:
 
 def _milli(call: Callable[[], object]) -> str:
     return f"{_cpu(call) * 1e3:,.1f} ms"
-
-
-def _micro(seconds: float) -> str:
-    return f"{seconds * 1e6:,.0f} µs"

@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from bethink.bench.child import Writer, first_recall
 from bethink.bench.corpus import Corpus
 from bethink.bench.embedding import SharedEmbedder
-from bethink.bench.engines import MEMORIES, BareSqlite, Bethink, Engine, Fills, Stores, open_engine
+from bethink.bench.engines import MEMORIES, BareSqlite, Bethink, Engine, open_engine
 from bethink.bench.findings import Findings, Footprint, Survivors
 from bethink.bench.reaches import reach, sweep
 from bethink.bench.rounds import Sample, Step, interleave, summed
@@ -87,14 +88,12 @@ class Run:
         share = max(1, min(1000, self.size // 5))
         chunks = [texts[start : start + share] for start in range(0, self.size, share)]
         with self._engines(self.names) as engines, ExitStack() as stack:
-            fillers: dict[str, Fills] = dict(engines)
+            fills = {name: engine.fill for name, engine in engines.items()}
             if self.shared:
                 bare = BareSqlite(self.folder, self.shared, "full")
-                fillers["bare SQLite"] = stack.enter_context(closing(bare))
-            steps = [_fill_step(name, filler, chunks) for name, filler in fillers.items()]
-            filled = interleave(
-                steps, len(chunks), size=self.size, embedder=self._label, budget=math.inf
-            )
+                fills["bare SQLite"] = stack.enter_context(closing(bare)).fill
+            steps = [_step(name, "bulk store", fill, chunks, share) for name, fill in fills.items()]
+            filled = self._interleave(steps, len(chunks), budget=math.inf)
             self.findings.samples += [sample.mean() for sample in filled]
 
     def _open(self) -> None:
@@ -137,13 +136,9 @@ class Run:
 
     def _ask_others(self, engines: Mapping[str, Engine]) -> None:
         """Ask every engine questions that are not timed; slow engines get fewer."""
-        others, budget = self.corpus.questions[self.plan.rounds :], self.plan.budget_for_others
-
-        def asking(engine: Engine) -> Callable[[int], object]:
-            return lambda at: engine.recall(others[at])
-
-        steps = [Step(name, "", asking(engine)) for name, engine in engines.items()]
-        interleave(steps, len(others), size=self.size, embedder=self._label, budget=budget)
+        others = self.corpus.questions[self.plan.rounds :]
+        steps = [_step(name, "", engine.recall, others) for name, engine in engines.items()]
+        self._interleave(steps, len(others), budget=self.plan.budget_for_others)
 
     def _prove(self, engines: dict[str, Engine]) -> None:
         """Count the vectors that bethink reads in full for each question; no time is taken."""
@@ -190,14 +185,14 @@ class Run:
             steps += [
                 self._recall_step(name, engine, "", -1),
                 self._recall_step(name, engine, "recall before own store"),
-                _store_step(name, engine, "own store", fresh),
+                _step(name, "own store", engine.store, fresh),
                 self._recall_step(name, engine, "recall after own store", half),
             ]
         self._pair(self._take(steps, turn=plan.turn), engines, "")
         steps = []
         for name, engine in engines.items():
             steps += [
-                _store_step(name, engine, "own store, cold", fresh[plan.rounds :]),
+                _step(name, "own store, cold", engine.store, fresh[plan.rounds :]),
                 self._recall_step(name, engine, "recall after own store, cold", half),
             ]
         self._pair(self._take(steps), engines, ", cold")
@@ -224,7 +219,7 @@ class Run:
                 steps += [
                     self._recall_step(name, engine, "", -1),
                     self._recall_step(name, engine, "recall before foreign store"),
-                    _store_step(name, writer, "", texts),
+                    _step(name, "", writer.store, texts),
                     self._recall_step(name, engine, "recall after foreign store", half),
                 ]
             self._take(steps)
@@ -248,8 +243,9 @@ class Run:
             engine.recall(self._question(-1))
         measure = f"store, {durability}"
         with closing(bare):
-            writers: dict[str, Stores] = {"bare SQLite": bare, **engines}
-            steps = [_store_step(name, one, measure, chosen) for name, one in writers.items()]
+            stores = {"bare SQLite": bare.store}
+            stores |= {name: engine.store for name, engine in engines.items()}
+            steps = [_step(name, measure, store, chosen) for name, store in stores.items()]
             self._take(steps, self.plan.stores)
 
     def _recall_step(self, name: str, engine: Engine, measure: str, shift: int = 0) -> Step:
@@ -271,31 +267,24 @@ class Run:
             yield engines
 
     def _take(
-        self,
-        steps: Sequence[Step],
-        rounds: int | None = None,
-        *,
-        turn: int = 1,
+        self, steps: Sequence[Step], rounds: int | None = None, turn: int = 1
     ) -> list[Sample]:
-        samples = interleave(
-            steps,
-            rounds or self.plan.rounds,
-            size=self.size,
-            embedder=self._label,
-            turn=turn,
-            budget=self.plan.budget,
+        samples = self._interleave(
+            steps, rounds or self.plan.rounds, turn=turn, budget=self.plan.budget
         )
         self.findings.samples += samples
         return samples
+
+    def _interleave(self, steps: Sequence[Step], rounds: int, **options: Any) -> list[Sample]:
+        return interleave(steps, rounds, size=self.size, embedder=self._label, **options)
 
     @property
     def _label(self) -> str:
         return "shared" if self.shared else "own"
 
 
-def _fill_step(name: str, engine: Fills, chunks: Sequence[Sequence[str]]) -> Step:
-    return Step(name, "bulk store", lambda at: engine.fill(chunks[at]), len(chunks[0]))
-
-
-def _store_step(name: str, engine: Stores, measure: str, texts: Sequence[str]) -> Step:
-    return Step(name, measure, lambda at: engine.store(texts[at]))
+def _step(
+    name: str, measure: str, verb: Callable[[Any], object], given: Sequence[Any], share: int = 1
+) -> Step:
+    """Return a step that calls *verb* with each of *given* in turn."""
+    return Step(name, measure, lambda at: verb(given[at]), share)

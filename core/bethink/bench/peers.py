@@ -7,7 +7,7 @@ peer that has an embedder uses its own.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -69,7 +69,16 @@ class _Remembrane:
         self.memory.close()
 
 
-class _SqliteVec:
+class _Vectors:
+    """A peer that stores a text as it stores many."""
+
+    fill: Callable[..., None]
+
+    def store(self, text: str) -> None:
+        self.fill([text])
+
+
+class _SqliteVec(_Vectors):
     """sqlite-vec: exact vectors only, no text score, no journal."""
 
     needs = (_SQLITE, "sqlite_vec")
@@ -102,14 +111,11 @@ class _SqliteVec:
         sql = "SELECT content FROM near JOIN texts ON id = near.rowid WHERE v MATCH ? AND k = ?"
         return [row[0] for row in self.db.execute(sql, (vector, HITS))]
 
-    def store(self, text: str) -> None:
-        self.fill([text])
-
     def close(self) -> None:
         self.db.close()
 
 
-class _Chroma:
+class _Chroma(_Vectors):
     """chromadb, persistent: approximate vectors."""
 
     needs = ("chromadb",)
@@ -131,14 +137,11 @@ class _Chroma:
         found = self.rows.query(query_embeddings=self.embedder.embed([query]), n_results=HITS)
         return list(found["documents"][0])
 
-    def store(self, text: str) -> None:
-        self.fill([text])
-
     def close(self) -> None:
         del self.rows
 
 
-class _Lance:
+class _Lance(_Vectors):
     """lancedb, flat: exact vectors only."""
 
     needs = ("lancedb",)
@@ -161,30 +164,24 @@ class _Lance:
         found = self.table.search(self.embedder.embed([query])[0]).limit(HITS).to_list()
         return [row["content"] for row in found]
 
-    def store(self, text: str) -> None:
-        self.fill([text])
-
     def close(self) -> None:
         del self.table, self.db
 
 
-class _Langgraph:
+class _Langgraph(_Vectors):
     """langgraph's SqliteStore with a vector index: exact vectors only."""
 
     needs = (_SQLITE, "langgraph.store.sqlite", "sqlite_vec")
 
     def __init__(self, folder: Path, embedder: SharedEmbedder) -> None:
-        module, base = (
-            import_module("langgraph.store.sqlite"),
-            import_module("langgraph.store.base"),
-        )
         path = folder / "langgraph.db"
         self.connection: Any = import_module(_SQLITE).connect(path, isolation_level=None)
         lists = ListEmbedder(embedder)
         index = {"dims": embedder.dimension, "embed": lists.embed, "fields": ["content"]}
-        self.memory: Any = module.SqliteStore(self.connection, index=index)
+        sqlite = import_module("langgraph.store.sqlite")
+        self.memory: Any = sqlite.SqliteStore(self.connection, index=index)
         self.memory.setup()
-        self.put: Any = base.PutOp
+        self.put: Any = import_module("langgraph.store.base").PutOp
         self.count = self.connection.execute("SELECT count(*) FROM store").fetchone()[0]
 
     def fill(self, texts: Sequence[str]) -> None:
@@ -198,9 +195,6 @@ class _Langgraph:
     def recall(self, query: str) -> list[str]:
         found = self.memory.search(("memories",), query=query, limit=HITS)
         return [item.value["content"] for item in found]
-
-    def store(self, text: str) -> None:
-        self.fill([text])
 
     def close(self) -> None:
         self.connection.close()

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple
 
 from bethink.bench.corpus import Corpus
 from bethink.bench.embedding import SharedEmbedder
-from bethink.bench.engines import MEMORIES, Memory, open_engine
+from bethink.bench.engines import MEMORIES, open_engine
 from bethink.bench.rounds import Sample, Step, interleave
 
 LARGEST: Final = 10_000
@@ -87,13 +87,13 @@ def reach(
 @contextmanager
 def _copies(
     names: Sequence[str], folder: Path, shared: SharedEmbedder | None
-) -> Iterator[tuple[dict[str, Memory], Path]]:
+) -> Iterator[tuple[dict[str, Any], Path]]:
     """Open copies of the engines' stores in *folder*; yield the copies and a folder with room."""
     with TemporaryDirectory(dir=folder) as scratch, ExitStack() as stack:
-        engines: dict[str, Memory] = {}
+        engines: dict[str, Any] = {}
         for name in names:
             copied = Path(shutil.copytree(folder / name, Path(scratch, name)))
-            engines[name] = cast(Memory, open_engine(name, copied, shared))
+            engines[name] = open_engine(name, copied, shared)
             stack.callback(engines[name].close)
         yield engines, Path(scratch)
 
@@ -114,9 +114,9 @@ def _sources(
 
 
 def _call(
-    measure: str, engine: Memory, questions: Sequence[str] = (), sources: Sequence[Path] = ()
+    measure: str, engine: Any, questions: Sequence[str] = (), sources: Sequence[Path] = ()
 ) -> Callable[[int], object]:
-    def pack(at: int) -> int:
+    def pack(at: int) -> object:
         return engine.pack(questions[at % len(questions)])
 
     calls: dict[str, Callable[[int], object]] = {

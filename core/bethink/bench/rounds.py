@@ -112,17 +112,13 @@ def _take(
     spent = 0.0
     for number in numbers:
         for step in steps:
-            cpu, wall = _timed(step, number)
+            wall, cpu = time.perf_counter(), time.process_time()
+            step.call(number)
+            cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
             spent += wall
             if step.measure:
                 samples[step.engine, step.measure].add(cpu / step.share, wall / step.share)
     return spent
-
-
-def _timed(step: Step, number: int) -> tuple[float, float]:
-    wall, cpu = time.perf_counter(), time.process_time()
-    step.call(number)
-    return time.process_time() - cpu, time.perf_counter() - wall
 
 
 def summed(first: Sample, second: Sample, measure: str) -> Sample:
