@@ -16,7 +16,7 @@ from ..model.patterns import lazy_pattern
 from ..model.port import LogQuery, entry_at
 from ..model.records import LogEntry, MemoryRecord, Snapshot, spelled_alike
 from ..model.values import Value
-from ..storage import Current, FullBackend, JournalReader, changed_fields, records_at, replayed
+from ..storage import Current, JournalReader, changed_fields, records_at, replayed
 
 _OTHER_MOMENT: Final = lazy_pattern(r"#?\d+(?:\.\d+)?[smhdw]?")  # an entry, seconds, an age
 
@@ -132,8 +132,22 @@ class HistoryVerbs(Memories):
         *until* None is the present. An *until* before *since* gives the way back. Accesses alone
         are no change.
         """
-        first, scope = self._moments.find(since), check_scope(namespace)
-        return _diff(self._engine.backend, first, self._moment(until), scope)
+        start, scope, end = self._moments.find(since), check_scope(namespace), self._moment(until)
+        journal_reader = self._engine.backend.journal_reader
+        first, last = sorted((start.seq, end.seq))
+        changed = journal_reader.candidates(scope, last, first)
+        expired = journal_reader.expiring(scope, *sorted((start.at, end.at)))
+        found = {each.ordinal: each for each in (*changed, *expired)}
+        records = [found[ordinal] for ordinal in sorted(found)]
+        before, after = (_readable(journal_reader, records, at, scope) for at in (start, end))
+        both = [Change(before[id], after[id]) for id in before if id in after]
+        return Diff(
+            start.seq,
+            end.seq,
+            tuple(record for id, record in after.items() if id not in before),
+            tuple(change for change in both if change.fields),
+            tuple(record for id, record in before.items() if id not in after),
+        )
 
     def audit(
         self,
@@ -148,9 +162,26 @@ class HistoryVerbs(Memories):
         With *as_of*, a moment as in ``as_of``, return the versions known at the moment; with
         *limit*, only the last so many.
         """
-        place, name = check_namespace(namespace), fields.label("key", key)
-        known = self._moment(as_of)
-        return _audit(self._engine.backend, place, name, known.seq, fields.limit("limit", limit))
+        place = check_namespace(namespace), fields.label("key", key)
+        seq, most = self._moment(as_of).seq, fields.limit("limit", limit)
+        if most == 0:
+            return []
+        backend, asked = self._engine.backend, -1 if most is None else most + 1
+        while True:
+            holders = backend.journal_reader.key_holders(*place, seq, asked)
+            found: list[Version] = []
+            for current in holders:
+                entries = backend.log(LogQuery(id=current.record.id))[::-1]
+                known = (entry for entry in entries if entry.seq <= seq)
+                found += _versions(known, (*place, "live"))
+            found.sort(key=lambda version: version.seq)
+            if most is None:
+                return found
+            # No version of a record is later than the last change of the record.
+            is_late = len(found) >= most and found[-most].seq >= holders[-1].revision
+            if is_late or len(holders) < asked:
+                return found[-most:]
+            asked *= 4
 
     def _moment(self, when: When | None) -> Moment:
         """Return the moment *when*, the present for None."""
@@ -169,26 +200,6 @@ def take_snapshot(transaction: Transaction, name: str) -> Snapshot:
     return taken
 
 
-def _diff(backend: FullBackend, since: Moment, until: Moment, scope: Scope) -> Diff:
-    """Return the changes in *scope* between two moments; *until* may be the earlier moment."""
-    first, last = sorted((since.seq, until.seq))
-    changed = backend.journal_reader.candidates(scope, last, first)
-    expired = backend.journal_reader.expiring(scope, *sorted((since.at, until.at)))
-    found = {each.ordinal: each for each in (*changed, *expired)}
-    records = [found[ordinal] for ordinal in sorted(found)]
-    before, after = (
-        _readable(backend.journal_reader, records, moment, scope) for moment in (since, until)
-    )
-    both = [Change(before[id], after[id]) for id in before if id in after]
-    return Diff(
-        since.seq,
-        until.seq,
-        tuple(record for id, record in after.items() if id not in before),
-        tuple(change for change in both if change.fields),
-        tuple(record for id, record in before.items() if id not in after),
-    )
-
-
 def _readable(
     journal_reader: JournalReader, records: Sequence[Current], moment: Moment, scope: Scope
 ) -> dict[str, MemoryRecord]:
@@ -200,30 +211,6 @@ def _readable(
         and covers(scope, each.record.namespace)
         and not each.record.expired(moment.at)
     }
-
-
-def _audit(
-    backend: FullBackend, namespace: str, key: str, seq: int, limit: int | None = None
-) -> list[Version]:
-    """Return the versions, or the last *limit*, of the fact *key* up to entry *seq*, in order."""
-    if limit == 0:
-        return []
-    asked = -1 if limit is None else limit + 1
-    while True:
-        holders = backend.journal_reader.key_holders(namespace, key, seq, asked)
-        found: list[Version] = []
-        for current in holders:
-            entries = backend.log(LogQuery(id=current.record.id))[::-1]
-            known = (entry for entry in entries if entry.seq <= seq)
-            found += _versions(known, (namespace, key, "live"))
-        found.sort(key=lambda version: version.seq)
-        if limit is None:
-            return found
-        # No version of a record is later than the last change of the record.
-        is_late = len(found) >= limit and found[-limit].seq >= holders[-1].revision
-        if is_late or len(holders) < asked:
-            return found[-limit:]
-        asked *= 4
 
 
 def _versions(entries: Iterable[LogEntry], place: tuple[str, str, str]) -> Iterator[Version]:
