@@ -7,7 +7,7 @@ a counter stays one record, and the log has the history.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...calls import suggesting
 from ...memory import writing
@@ -33,6 +33,9 @@ class KeyedMemory(AtomicMemory):
 
     Each namespace is a separate memory. The constructor reads and writes nothing.
     """
+
+    _in_place: ClassVar = True
+    """Whether a new value is written into the record, which keeps the id, or supersedes it."""
 
     def __init__(self, store: MemoryStore, *, namespace: str = "working") -> None:
         self.store = check_store(store)
@@ -79,10 +82,9 @@ class KeyedMemory(AtomicMemory):
         newest: bool = True,
         vectors: Mapping[str, Vector] | None = None,
     ) -> bool:
-        """Write the result of *change* into the record, which keeps the id.
+        """Write the result of *change*, with the only *vectors*.
 
-        A record with a text is superseded, since the text would not fit the value; so is every
-        record if *vectors*, the only vectors of the new value, are given.
+        A record with a text is superseded, since the text would not fit the value.
         """
         engine, place = self._engine, self.namespace
         with engine.writing() as transaction:
@@ -92,7 +94,7 @@ class KeyedMemory(AtomicMemory):
             value = change(value_of(before))
             if value is UNCHANGED:
                 return False
-            if before is not None and not before.content and vectors is None:
+            if self._in_place and before is not None and not before.content:
                 after = engine.admit(with_fields(before, value=value, updated_at=now))
                 changes = {"value": value}
                 transaction.change(row, before, after, {}, "update", changes, new_row=newest)

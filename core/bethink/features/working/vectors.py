@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
@@ -27,6 +26,8 @@ class VectorMemory(KeyedMemory):
     change supersedes the value before, together with the vector, and makes the key the newest; a
     counter that changes often belongs into a ``KeyedMemory`` in another namespace.
     """
+
+    _in_place: ClassVar = False
 
     def remember_vector(self, key: str, value: Any, vector: Numbers) -> None:
         """Remember *value*, any JSON, under *key*, to be found by *vector*.
@@ -67,14 +68,3 @@ class VectorMemory(KeyedMemory):
         items = [item_of(record) for id, record in records.items() if id in vectors]
         directions = [unit_vector(id, vectors[id]) for id in records if id in vectors]
         return nearest(items, np.array(directions), unit_vector("query", query), most)
-
-    def _change(
-        self,
-        key: str,
-        change: Callable[[Any], Any],
-        *,
-        newest: bool = True,
-        vectors: Mapping[str, Vector] | None = None,
-    ) -> bool:
-        """Write the result of *change* as a new record, with the only *vectors*."""
-        return super()._change(key, change, vectors=vectors or {})
