@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 
 _MAX_DAYS: Final = 1e6
 _SUPERSEDED: Final[tuple[State, ...]] = ("superseded",)
-_RECALLED: Final = {
-    "$not": {"$or": [{"content": "", "key": {"$exists": True}}, IN_FILES]},
-}
+_RECALLED: Final = {"$not": {"$or": [{"content": "", "key": {"$exists": True}}, IN_FILES]}}
 """The filter of the records that are read by recall, not by key."""
 
 
@@ -105,10 +103,7 @@ class RetentionVerbs(DuplicateVerbs):
 def _unused_since(time: float) -> dict[str, Any]:
     """Return the filter of the records neither stored, changed nor accessed after *time*."""
     unread = {"last_accessed_at": {"$exists": False}}
-    return {
-        "updated_at": {"$lte": time},
-        "$or": [{"last_accessed_at": {"$lte": time}}, unread],
-    }
+    return {"updated_at": {"$lte": time}, "$or": [{"last_accessed_at": {"$lte": time}}, unread]}
 
 
 def _activation(record: MemoryRecord, now: float, rate: float) -> float:

@@ -19,9 +19,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -95,11 +97,8 @@ class _Conversation:
         step = 1
         while is_held(start + step):
             step *= 2
-        held, free = start + step // 2, start + step
-        while free - held > 1:
-            middle = (held + free) // 2
-            held, free = (middle, free) if is_held(middle) else (held, middle)
-        return free
+        places = range(start + step // 2 + 1, start + step)
+        return places.start + bisect_left(places, True, key=lambda place: not is_held(place))
 
     def said(self, record: MemoryRecord) -> Said | None:
         """Return author and text of *record* as first stored; None for an erased record."""
@@ -133,11 +132,7 @@ class _Plan:
 
 
 def add_turns(
-    store: MemoryStore,
-    turns: Iterable[Turn],
-    *,
-    namespace: str,
-    thread: str | None = None,
+    store: MemoryStore, turns: Iterable[Turn], *, namespace: str, thread: str | None = None
 ) -> list[MemoryRecord]:
     """Remember the new turns among *turns*; return the new records, in the order of *turns*.
 
@@ -150,10 +145,7 @@ def add_turns(
     )
     given = [turn for turn in turns if turn.text.strip()]
     while (plan := _plan(conversation, given)).items:
-
-        def holds(held: Held, plan: _Plan = plan) -> bool:
-            return plan.holds(conversation, held)
-
+        holds = partial(plan.holds, conversation)
         items = [
             {**turn.fields, "content": turn.text, "author": turn.author, "key": key}
             for key, turn in plan.items

@@ -42,9 +42,10 @@ def find_repetitions(memories: Iterable[MemoryRecord]) -> list[bool]:
     having = defaultdict[str, list[_Words]](list)
     found = []
     for words in map(_Words, memories):
-        is_repeated = words.runs <= having.keys() and any(
-            map(words.repeats, min(map(having.__getitem__, words.runs), key=len))
-        )
+        is_repeated = False
+        if words.runs <= having.keys():
+            rarest = min(words.runs, key=lambda run: len(having[run]))
+            is_repeated = any(map(words.repeats, having[rarest]))
         found.append(is_repeated)
         if not is_repeated:
             for run in words.runs:

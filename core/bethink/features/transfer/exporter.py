@@ -116,11 +116,6 @@ class _Selection:
         few = self._ids is not None and len(self._ids) <= _MAX_LISTED_IDS
         return self._everything.entries(self._ids if few else None)
 
-    def _has_target(self, changes: Mapping[str, Any] | None) -> bool:
-        if self._ids is None:
-            return True
-        return changes is not None and changes["target"] in self._ids
-
     def _about(self, entry: Entry) -> Entry | None:
         """Return the part of *entry* about the chosen records."""
         changes = entry.changes
@@ -133,10 +128,11 @@ class _Selection:
             return entry._replace(changes={"accesses": accesses}) if accesses else None
         if self._ids is None and self._is_whole:
             return entry
-        if self._ids is not None and entry.id not in self._ids:
-            return None
-        if entry.action in LINK_ACTIONS and not self._has_target(changes):
-            return None  # the other end is left out, or erased
+        if self._ids is not None:
+            if entry.id not in self._ids:
+                return None
+            if entry.action in LINK_ACTIONS and (changes or {}).get("target") not in self._ids:
+                return None  # the other end is left out, or erased
         if changes and "undoes" in changes:
             if self._cut is not None and changes["undoes"] <= self._cut.seq:
                 left = {name: changes[name] for name in changes if name != "undoes"}
