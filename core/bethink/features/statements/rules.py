@@ -49,13 +49,12 @@ def compare(a: StatementFeatures, b: StatementFeatures) -> tuple[Tier, Signals] 
     findings = _find_all(a, b) or _details(a, b)
     if not findings:
         return None
-    found: dict[Tier, dict[str, float | str]] = {}
-    for tier, signal, measure in findings:
-        found.setdefault(tier, {}).setdefault(signal, measure)
-    for tier in ("likely", "possible"):
-        if tier in found:
-            return tier, found[tier]
-    return None
+    tier: Tier = "likely" if any(each[0] == "likely" for each in findings) else "possible"
+    found: dict[str, float | str] = {}
+    for each, signal, measure in findings:
+        if each == tier:
+            found.setdefault(signal, measure)
+    return tier, found
 
 
 def differ(a: StatementFeatures, b: StatementFeatures) -> bool:
@@ -236,11 +235,6 @@ def _owners_differ(pair: _Pair, shared: frozenset[str]) -> bool:
     )
 
 
-def _same_subject(x: Statement, y: Statement) -> bool:
-    """Say whether both are about the speaker, or both about nobody in particular."""
-    return (x.personal and y.personal) or (x.vague and y.vague)
-
-
 def _is_passing(pair: _Pair) -> bool:
     """Return whether either statement is about nobody in particular, or about a passing action."""
     x, y = pair.x, pair.y
@@ -250,9 +244,10 @@ def _is_passing(pair: _Pair) -> bool:
 def _denial(pair: _Pair) -> Finding | None:
     """Find a denial of a statement; a denied special case leaves the general case standing."""
     denied, said = (pair.x, pair.y) if pair.x.denied else (pair.y, pair.x)
-    shared = len(pair.common)
+    shared, both_vague = len(pair.common), denied.vague and said.vague
+    same_subject = both_vague or (denied.personal and said.personal)
     # One shared word is a shared topic, not a shared claim.
-    if shared < 2 and not (denied.bag == said.bag and _same_subject(denied, said)):
+    if shared < 2 and not (denied.bag == said.bag and same_subject):
         return ("possible", "denial", pair.overlap) if _is_cancelled(denied, said) else None
     whole = shared >= MOST_SHARED * len(denied.bag) or _is_denied_whole(pair, denied, said)
     if whole and not _owners_differ(pair, pair.common):
@@ -310,8 +305,9 @@ def _swap(pair: _Pair) -> Finding | None:
     # Other rules compare numbers and units.
     if measures and (x.amounts != y.amounts or any(v.unit for v in x.values)):
         return None
-    # The same words in a new order differ only by roles: "tea over coffee".
-    if sorted(one) == sorted(two) and not _roles_differ(pair, one):
+    # The same words in a new order differ only by roles: "from Oslo to Rome", "tea over coffee".
+    roles, others_roles = pair.a.roles, pair.b.roles
+    if sorted(one) == sorted(two) and all(roles.get(t) == others_roles.get(t) for t in one):
         return None
     if len(one) > 1 and len(two) > 1 and _uses_differ(pair, one[-1], two[-1]):
         return None
@@ -334,12 +330,6 @@ def _swap(pair: _Pair) -> Finding | None:
     several = not exclusive and not lex.MULTI_VALUED.isdisjoint(pair.common)
     sure = exclusive or ((names or kept >= MIN_SUBJECT_TERMS) and not several)
     return ("likely" if sure else "possible"), "value", named
-
-
-def _roles_differ(pair: _Pair, terms: tuple[str, ...]) -> bool:
-    """Return whether a term changes roles: "from Oslo to Rome", "tea over coffee"."""
-    one, other = pair.a.roles, pair.b.roles
-    return any(one.get(term) != other.get(term) for term in terms)
 
 
 def _uses_differ(pair: _Pair, one: str, other: str) -> bool:

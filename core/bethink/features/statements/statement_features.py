@@ -210,6 +210,7 @@ def extract_features(text: str) -> StatementFeatures:
     bag = _union([s.bag for s in statements])
     if not bag and set(_find_signs(told)) > set(figures):  # ">= 2" has no word but is about 2
         bag = _set(figures)
+    addresses = _ADDRESS.findall(text) if "@" in text else ()
     order = tuple(t for token in tokens if (t := token if token in lex.PRONOUNS else _term(token)))
     terms = order if lex.PRONOUNS.isdisjoint(order) else tuple(filter(None, map(_term, tokens)))
     return StatementFeatures(
@@ -217,7 +218,7 @@ def extract_features(text: str) -> StatementFeatures:
         bag=bag,
         amounts=_set((v.kind, v.amount) for s in statements for v in s.values),
         # Names are found by capital letters, so in the text before folding.
-        names=_set(map(_term, _find_names(text).casefold().split())),
+        names=_set(map(_term, " ".join((*_NAMES.findall(text), *addresses)).casefold().split())),
         words=terms,
         order=order,
         main_words=tuple(term for term in terms if term not in lex.DETAIL_TERMS),
@@ -268,11 +269,6 @@ def _union(sets: Sequence[frozenset[str]]) -> frozenset[str]:
 def _set(items: Iterable[_T]) -> frozenset[_T]:
     """Return the set of *items*; empty sets are shared, since most are empty."""
     return frozenset(items) or _EMPTY_SET
-
-
-def _find_names(text: str) -> str:
-    addresses = _ADDRESS.findall(text) if "@" in text else ()
-    return " ".join((*_NAMES.findall(text), *addresses))
 
 
 def _roles(tokens: Sequence[str]) -> dict[str, frozenset[str]]:
@@ -480,7 +476,7 @@ def _omits_subject(first: str) -> bool:
     return first.endswith("s") and _term(first) in lex.RELATIONS
 
 
-def _is_event(tokens: list[str]) -> bool:
+def _is_event(tokens: Sequence[str]) -> bool:
     """Return whether an action is going on: "is cutting", against "is" and "cuts"."""
     return any(
         token.endswith("ing")
