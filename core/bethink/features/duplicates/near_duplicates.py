@@ -50,7 +50,6 @@ class DuplicateSearch:
         vectors: Sequence[Vector],
         least: float = MIN_DUPLICATE_COSINE,
     ) -> None:
-        self._engine = engine
         self._least = least
         self._vectors = {each.id: vector for each, vector in zip(records, vectors, strict=True)}
         self._known = DuplicateIndex(self._similarity, least)
@@ -59,7 +58,10 @@ class DuplicateSearch:
         for record in records:
             if record.thread is None and record.content:
                 self._spaces[record.namespace].append(record)
-        self._load_candidates()
+        for namespace, new in self._spaces.items():
+            theirs = [self._vectors[record.id] for record in new]
+            for known, vector in _candidates(engine, namespace, new, theirs, least):
+                self.add(parse_record(known), vector)
 
     def begin(self, transaction: Transaction) -> None:
         """Add the records stored since the search began, before the first new record."""
@@ -118,15 +120,6 @@ class DuplicateSearch:
     def _are_similar(self, a: ParsedRecord, b: ParsedRecord) -> bool:
         wide = self._least < MIN_DUPLICATE_COSINE
         return are_interchangeable(a, b, 1.0) or (wide and is_within(a, b))
-
-    def _load_candidates(self) -> None:
-        """Add the records of the store near any new record."""
-        for namespace, records in self._spaces.items():
-            vectors = [self._vectors[record.id] for record in records]
-            for record, vector in _candidates(
-                self._engine, namespace, records, vectors, self._least
-            ):
-                self.add(parse_record(record), vector)
 
     def _similarity(self, one: str, other: str) -> float:
         if one not in self._vectors or other not in self._vectors:

@@ -212,7 +212,7 @@ class DuplicateIndex:
         ]
         within = self._around(self._facts.get(_fact(parsed)), entry)
         same += [other.parsed for other in within if is_within(parsed, other.parsed)]
-        alike = [(other, self._compare_vectors(parsed, other)) for other in same]
+        alike = [(other, self._compare_vectors(parsed.record, other.record)) for other in same]
         found = (pair for pair in alike if pair[1] >= self._least)
         return min(found, key=partial(_order, parsed.record.content), default=None)
 
@@ -221,26 +221,23 @@ class DuplicateIndex:
         around = () if group is None else group.around(entry.words)
         return (other for other in around if self._entries.get(other.parsed.record.id) is other)
 
-    def _compare_vectors(self, a: ParsedRecord, b: ParsedRecord) -> float:
-        """Return the cosine of two parsed records; of equal texts no vector is asked for."""
-        one, other = a.record, b.record
+    def _compare_vectors(self, one: MemoryRecord, other: MemoryRecord) -> float:
+        """Return the cosine of two records; of equal texts no vector is asked for."""
         return 1.0 if one.content == other.content else self._similarity(one.id, other.id)
 
 
 def _bucket(parsed: ParsedRecord) -> Hashable:
-    """Return the fields that two records must share to be near-duplicates, besides words.
-
-    Turns of a conversation and texts without words share with nothing.
-    """
-    record, features = parsed.record, parsed.features
-    if record.thread is not None or not record.content:
-        return record.id, object()
-    details = features.figures, features.denials, _modifiers(record.content, features.signs)
-    return record.namespace, _source(record), fact_identity(record), *details
+    """Return the fields that two records must share to be near-duplicates, besides words."""
+    features = parsed.features
+    modifiers = _modifiers(parsed.record.content, features.signs)
+    return _fact(parsed), features.figures, features.denials, modifiers
 
 
 def _fact(parsed: ParsedRecord) -> Hashable:
-    """Return the fields that two records must share if one text stands in the other."""
+    """Return the fields that two records must share if one text stands in the other.
+
+    Turns of a conversation and texts without words share with nothing.
+    """
     record = parsed.record
     if record.thread is not None or not record.content:
         return record.id, object()
