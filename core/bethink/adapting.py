@@ -28,8 +28,8 @@ from .features.packing import Budget as Budget
 from .features.packing import Packed as Packed
 from .features.packing import TokenCounter as TokenCounter
 from .features.packing import pack as pack
-from .features.tallies import tallies as tallies
-from .features.tallies import values as values
+from .features.stats import tallies as tallies
+from .features.stats import values as values
 from .features.transfer import ForeignLink as ForeignLink
 from .features.transfer import ForeignRecord as ForeignRecord
 from .features.transfer import PastChange as PastChange

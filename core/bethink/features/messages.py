@@ -14,7 +14,7 @@ from ..model.filters import unexpired
 from ..model.namespaces import Subtree, check_namespace, segment, unsegment
 from ..model.port import Page
 from ..model.records import MemoryRecord
-from .tallies import values
+from .stats import values
 
 if TYPE_CHECKING:
     from ..store import MemoryStore

@@ -1,4 +1,4 @@
-"""Stats: what a store holds, counted without reading a text."""
+"""What a store holds, told without reading a text: stats, tallies by tags, values alone."""
 
 from __future__ import annotations
 
@@ -6,14 +6,19 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
-from typing import get_args
+from typing import TYPE_CHECKING, Any, get_args
 
-from ..memory.memories import Memories
+from ..memory.memories import Memories, check_store
+from ..model import fields
+from ..model.filters import Where, parse, unexpired
 from ..model.namespaces import EVERYWHERE, Scope, check_scope
-from ..model.port import LogQuery
+from ..model.port import LogQuery, Page
 from ..model.records import Listed, State
 from ..model.values import Value
-from ..storage import Totals
+from ..storage import Tally, Totals
+
+if TYPE_CHECKING:
+    from ..store import MemoryStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,3 +106,26 @@ def _live_counts(totals: Totals) -> tuple[dict[str, int], dict[str, int], dict[s
         {f"{outcome:.1f}": outcomes[outcome] for outcome in sorted(outcomes)},
         {date.fromordinal(day).isoformat(): days[day] for day in sorted(days)},
     )
+
+
+def values(
+    store: MemoryStore, *, namespace: Scope, where: Where = None, page: Page | None = None
+) -> list[Any]:
+    """Return the values of the live records that pass *where*, in order of insertion.
+
+    No other column is read where the filter needs none, and the file has no integrity key.
+    """
+    engine, scope, passing = check_store(store)._engine, check_scope(namespace), parse(where)
+    asked = page or Page()
+    fields.limit("limit", asked.limit)
+    fields.integer("offset", asked.offset, 0)
+    engine.flush_for(passing)
+    found = engine.backend.values(scope, unexpired(passing, engine.clock()), asked)
+    return [value for _, value in found]
+
+
+def tallies(store: MemoryStore, *, namespace: Scope) -> list[Tally]:
+    """Return the count and the times of the live records, for each namespace and set of tags."""
+    engine, scope = check_store(store)._engine, check_scope(namespace)
+    engine.check_open()
+    return engine.backend.tallies(scope, engine.clock())
