@@ -333,10 +333,8 @@ class BackendContract(JournalContract):
         numbers = backend.save([segment(rows[:2], 6, b"\x00one"), segment(rows[2:4], 6, b"two")])
         loading = backend.load("default")
         assert [each.number for each in loading.segments] == numbers
-        assert [(each.first, each.last, each.count) for each in loading.segments] == [
-            (1, 2, 2),
-            (3, 4, 2),
-        ]
+        spans = [(each.first, each.last, each.count) for each in loading.segments]
+        assert spans == [(1, 2, 2), (3, 4, 2)]
         assert [each.data for each in loading.segments] == [b"\x00one", b"two"]
         assert [row.row for row in loading.unindexed] == [5, 6]
         assert (loading.live_rows, loading.changed) == ({}, ())
@@ -390,11 +388,9 @@ class BackendContract(JournalContract):
         backend.save([segment(rows, 5)])
         patch(backend, 2, record("r1", importance=0.2))
         touch(backend, {"r2": (4, 9.0)})
-        changed = backend.load("default").changed
-        assert {row.row: (row.record.importance, row.record.access_count) for row in changed} == {
-            2: (0.2, 0),
-            3: (0.5, 4),
-        }
+        changed = {each.row: each.record for each in backend.load("default").changed}
+        told = {row: (each.importance, each.access_count) for row, each in changed.items()}
+        assert told == {2: (0.2, 0), 3: (0.5, 4)}
 
     def test_what_comes_back_after_saving_is_unindexed(self, backend: Backend) -> None:
         rows = insert(backend, record("r0"), record("r1"))
@@ -422,24 +418,21 @@ class BackendContract(JournalContract):
     def test_erasing_leaves_a_tombstone_only(self, backend: Backend) -> None:
         given = {EMBEDDED: vector(1, 0), "mine": vector(1, 2)}
         kept, first = insert(backend, record("kept"), record("r1", key="k"), vectors=given)
-        second = move(
-            backend, first.row, record("r1", "more", namespace="b"), {"mine": vector(3, 4)}
-        )
+        more = record("r1", "more", namespace="b")
+        second = move(backend, first.row, more, {"mine": vector(3, 4)})
         touch(backend, {"r1": (1, 5.0)})
         backend.save([segment([kept, first], 4), segment([second], 4)])
         tombstone = record("r1", "", namespace="b", state="erased")
         assert erase(backend, second.row, tombstone) == {"default", "b"}
         assert records_of(backend, ["kept", "r1"]) == {"kept": kept.record, "r1": tombstone}
         assert backend.vectors([first.row, second.row], "mine") == {}
-        assert [entry.changes for entry in backend.log(LogQuery(id="r1"))] == [
-            {"left": "r1"},
-            {},
-            {},
-        ]
+        told = [entry.changes for entry in backend.log(LogQuery(id="r1"))]
+        assert told == [{"left": "r1"}, {}, {}]
         assert backend.load(EVERYWHERE).segments == ()
-        (story,) = backend.journal_reader.histories(backend.journal_reader.current(["r1"]), 4)
-        assert {told.changes is None for told in story.entries} == {True}
-        assert (story.accessed, backend.journal_reader.key_holders("default", "k", 9)) == (None, [])
+        reader = backend.journal_reader
+        (story,) = reader.histories(reader.current(["r1"]), 4)
+        assert {each.changes is None for each in story.entries} == {True}
+        assert (story.accessed, reader.key_holders("default", "k", 9)) == (None, [])
         assert backend.vectors([kept.row], "mine")[kept.row].tolist() == [1, 2]
 
     def test_erasing_is_told_with_the_namespaces_it_reached(self, backend: Backend) -> None:
@@ -578,19 +571,13 @@ class DurableContract(BackendContract):
         with backend.write() as writer:
             row = writer.insert(record("r1"), {})
             writer.journal("store", 1.0, record("r1"), None, row.row, {})
-            assert (other.head(), other.find(["r1"]), other.load("default").unindexed) == (
-                0,
-                {},
-                (),
-            )
+            seen = other.head(), other.find(["r1"]), other.load("default").unindexed
+            assert seen == (0, {}, ())
         assert other.head() == 1
 
     def test_rows_of_two_writers_never_collide(self, backend: Backend, other: Backend) -> None:
-        rows = [
-            insert(each, record(f"r{n}"))[0].row
-            for n, each in enumerate([backend, other, other, backend, other])
-        ]
-        assert rows == [1, 2, 3, 4, 5]
+        turns = enumerate([backend, other, other, backend, other])
+        assert [insert(each, record(f"r{n}"))[0].row for n, each in turns] == [1, 2, 3, 4, 5]
 
     def test_a_loading_is_one_state(self, backend: Backend, other: Backend) -> None:
         rows = insert(backend, record("r1"), record("r2"))
