@@ -27,7 +27,7 @@ def growth(size: int) -> Iterator[Row]:
     """Yield the rows of the table for *size* memories."""
     with tempfile.TemporaryDirectory(prefix="bethink-growth-") as folder:
         path = Path(folder, "memory.db")
-        with _opened(path) as store:
+        with opened(path) as store:
             seconds = _cpu(lambda: _fill(store, size))
             yield "store_many, each", f"{seconds / size * 1e6:,.0f} µs"
             yield "bytes of a memory", f"{store.stats().bytes / size:,.0f}"
@@ -37,7 +37,7 @@ def growth(size: int) -> Iterator[Row]:
 
 
 def _reads(path: Path, size: int) -> Iterator[Row]:
-    with _opened(path) as store:
+    with opened(path) as store:
         german = {"metadata.lang": "de"}
         yield "all(where=JSON, limit=20)", _milli(lambda: store.all(where=german, limit=20))
         yield "first recall", _milli(lambda: store.recall("note of the whale"))
@@ -69,7 +69,7 @@ def _recalls_a_second(store: MemoryStore, threads: int) -> float:
 
 
 def _past(path: Path, size: int) -> Iterator[Row]:
-    with _opened(path) as store:
+    with opened(path) as store:
         for number in range(_MANY):
             store.store(f"The door code is {number}", key="code")
         moment = size + _MANY // 2
@@ -94,7 +94,7 @@ def _longest_wait(store: MemoryStore, work: Callable[[], object]) -> str:
 
 
 def _writes(path: Path, size: int) -> Iterator[Row]:
-    with _opened(path) as store:
+    with opened(path) as store:
         ids = [record.id for record in store.all(limit=max(_MANY, size // 10))]
 
         def bytes_of(call: Callable[[int], object], times: int = len(ids)) -> str:
@@ -117,12 +117,12 @@ def _writes(path: Path, size: int) -> Iterator[Row]:
 
 
 def _cares(path: Path, size: int) -> Iterator[Row]:
-    with _opened(path) as store:
+    with opened(path) as store:
         yield "verify", _milli(store.verify)
         yield "export", _milli(lambda: store.export(path.with_suffix(".jsonl")))
         yield "compact", _milli(lambda: store.compact(keep=0))
         yield "bytes of a memory after compact", f"{store.stats().bytes / len(store):,.0f}"
-    with _opened(path.with_name("again.db")) as store:
+    with opened(path.with_name("again.db")) as store:
         for number in range(4):
             store.store(f"note {number}", id=str(number))
         for number in range(2 * _MANY):
@@ -135,7 +135,7 @@ def _cares(path: Path, size: int) -> Iterator[Row]:
 
 def _scopes(path: Path, size: int) -> Iterator[Row]:
     """Measure many namespaces of ten memories each."""
-    with _opened(path) as store:
+    with opened(path) as store:
         names = [f"users/{n}" for n in range(size // 10)]
         store.store_many(
             {"content": f"note {n} of the whale", "namespace": name}
@@ -147,7 +147,7 @@ def _scopes(path: Path, size: int) -> Iterator[Row]:
         resident = store.stats().resident_bytes / len(names[:1000])
         yield "resident bytes of a namespace of ten", f"{resident:,.0f}"
         store.recall("whale", namespace=EVERYWHERE, touch=False)
-    with _opened(path) as store:
+    with opened(path) as store:
         first = _milli(lambda: store.recall("whale", namespace=EVERYWHERE))
         yield "first recall over namespaces of ten", first
 
@@ -163,7 +163,8 @@ def _fill(store: MemoryStore, size: int) -> None:
     )
 
 
-def _opened(path: Path) -> MemoryStore:
+def opened(path: str | Path) -> MemoryStore:
+    """Open the store at *path* as it is measured."""
     return MemoryStore(path, embedder=HashEmbedder(_DIMENSION), durability="normal")
 
 

@@ -10,19 +10,19 @@ import random
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from bethink import HashEmbedder, MemoryStore
+from bethink import MemoryStore
+from bethink.bench.growth import opened
 from bethink.bench.rounds import percentile
 
 PROCESSES, THREADS = 2, 2
 LIVE = 20_000
 WARM_SECONDS = 120.0
-_DIMENSION = 64
 _WORDS = [
     f"{first}{last}" for first in ("whale", "dog", "desk", "lamp", "pier") for last in range(40)
 ]
@@ -36,7 +36,7 @@ def soak(minutes: float, live: int = LIVE, location: str | None = None) -> tuple
     seconds = 60.0 * minutes
     with tempfile.TemporaryDirectory(prefix="bethink-soak-") as folder:
         path = location or str(Path(folder, "memory.db"))
-        with _opened(path) as store:
+        with opened(path) as store:
             texts = map(_text, random.Random(0).choices(range(10**6), k=live))
             store.store_many({"content": text, "id": f"m{n}"} for n, text in enumerate(texts))
         command = [sys.executable, "-m", "bethink.bench.soak", path, str(seconds)]
@@ -48,7 +48,7 @@ def soak(minutes: float, live: int = LIVE, location: str | None = None) -> tuple
         sizes = [_size(path)]
         told = [json.loads(user.communicate()[0]) for user in users]
         sizes.append(_size(path))
-        with _opened(path) as store:
+        with opened(path) as store:
             store.compact(keep=0)
             sizes.append(store.stats().bytes)
             problems = len(store.verify().problems)
@@ -73,14 +73,10 @@ def _quantiles(times: list[float]) -> str:
     return f"p50 {p50:.2f} p99 {p99:.2f} ms"
 
 
-def _opened(location: str) -> MemoryStore:
-    return MemoryStore(location, embedder=HashEmbedder(_DIMENSION), durability="normal")
-
-
 def _size(location: str) -> int:
     """Return the bytes of the store, and of the log beside a file."""
     log = Path(f"{location}-wal")
-    with _opened(location) as store:
+    with opened(location) as store:
         return store.stats().bytes + (log.stat().st_size if log.exists() else 0)
 
 
@@ -138,17 +134,12 @@ class _Use:
 
 def main(location: str, seconds: str, process: str, live: str) -> None:
     """Use the file as one of the processes, and print the times as JSON."""
-    with _opened(location) as store:
+    with opened(location) as store:
         use = _Use(store, float(seconds))
-        users = []
-        for thread in range(THREADS):
-            place = int(process) * THREADS + thread
-            ids = [f"m{n}" for n in range(place, int(live), PROCESSES * THREADS)]
-            users.append(threading.Thread(target=use.run, args=(place, ids)))
-        for user in users:
-            user.start()
-        for user in users:
-            user.join()
+        places = range(int(process) * THREADS, (int(process) + 1) * THREADS)
+        ids = [[f"m{n}" for n in range(at, int(live), PROCESSES * THREADS)] for at in places]
+        with ThreadPoolExecutor(THREADS) as threads:
+            list(threads.map(use.run, places, ids))
     sys.stdout.write(use.told())
     sys.stdout.flush()
 

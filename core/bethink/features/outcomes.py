@@ -17,6 +17,7 @@ from typing import Any, Final, Literal, TypeAlias
 from ..errors import CorruptStoreError, NotFoundError, RateLimitError
 from ..memory.engine import Engine, Transaction
 from ..memory.memories import Memories
+from ..memory.ranking import DAY
 from ..memory.writing import find_live
 from ..model import fields
 from ..model.filters import All, Compare
@@ -35,7 +36,6 @@ MARK_LIMIT: Final = 0.5
 """Marks move an outcome no further from 0: marks alone never archive."""
 MAX_FAILURES_PER_HOUR: Final = 3
 HOUR: Final = 3_600.0
-DAY: Final = 24 * HOUR
 DRIFT_AFTER_SECONDS: Final = 30 * DAY
 
 _FAILURES_SETTING: Final = "outcomes:failed"

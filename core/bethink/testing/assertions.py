@@ -56,7 +56,7 @@ def assert_recalls(
     recall = _Recall(store, query, options)
     missing = [each for each in _checked(expected) if recall.rank(each) is None]
     if missing:
-        recall.fail(f"did not return {_listed(missing)}", missing)
+        recall.fail(f"did not return {' and '.join(map(_named, missing))}", missing)
 
 
 def assert_recalls_first(
@@ -111,7 +111,6 @@ class _Recall:
         raise AssertionError("\n".join(lines))
 
     def _ranked(self, instead: bool) -> list[str]:
-        """Report the recalled memories, with scores and contributions."""
         if not self.results:
             return ["Nothing was recalled."]
         lines = [f"Recalled{' instead' if instead else ''}, best first:"]
@@ -164,11 +163,10 @@ class _Recall:
 def _synchronous(store: Store) -> Recalls:
     if isinstance(store, AsyncMemoryStore):
         return store.sync
-    recall = getattr(store, "recall", None)
+    recall, kind = getattr(store, "recall", None), type(store).__name__
     if recall is None:
-        raise ValidationError(f"a {type(store).__name__} recalls nothing; pass a MemoryStore")
+        raise ValidationError(f"a {kind} recalls nothing; pass a MemoryStore")
     if iscoroutinefunction(recall):
-        kind = type(store).__name__
         raise ValidationError(f"recall of a {kind} is to be awaited; pass the store behind it")
     return store
 
@@ -179,8 +177,7 @@ def _checked(expected: Sequence[Expected]) -> Sequence[Expected]:
         raise ValidationError("say what to expect: texts or records")
     for each in expected:
         if not isinstance(each, str | MemoryRecord):
-            kind = type(each).__name__
-            raise ValidationError(f"expect a text or a MemoryRecord, not {kind}")
+            raise ValidationError(f"expect a text or a MemoryRecord, not {type(each).__name__}")
         if isinstance(each, str) and not each.strip():
             raise ValidationError("an empty text is part of every content; expect a longer one")
     return expected
@@ -199,10 +196,6 @@ def _holds(content: str, text: str) -> bool:
 def _folded(text: str) -> str:
     """Return *text* without differences of case and of spelled accents."""
     return normalize("NFC", normalize("NFC", text).casefold())
-
-
-def _listed(expected: Sequence[Expected]) -> str:
-    return " and ".join(map(_named, expected))
 
 
 def _named(expected: Expected) -> str:

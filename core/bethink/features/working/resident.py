@@ -19,11 +19,11 @@ from ...errors import DimensionError
 from ...model import fields
 from ...model.arrays import Floats
 from ...model.forks import watch
+from .atomic import MISSING
 from .interface import Memory, MemoryItem, ScoredRecord
 
 Numbers = Sequence[float] | npt.NDArray[np.floating[Any]]
 
-_MISSING: Final = object()
 _COSINE_DECIMALS: Final = 12
 
 
@@ -45,8 +45,8 @@ class _Resident(Memory):
         """Return the value under *key*, else *default*; the key does not become newer."""
         name = fields.label("key", key)
         with self._lock:
-            found = self._values.get(name, _MISSING)
-        return default if found is _MISSING else _copy(found)
+            found = self._values.get(name, MISSING)
+        return default if found is MISSING else _copy(found)
 
     def recent(self, limit: int) -> tuple[MemoryItem, ...]:
         """Return the *limit* items remembered last, newest last."""
@@ -77,7 +77,7 @@ class _Resident(Memory):
         self._values[key] = value
 
     def _remove(self, key: str) -> bool:
-        return self._values.pop(key, _MISSING) is not _MISSING
+        return self._values.pop(key, MISSING) is not MISSING
 
 
 @suggesting
