@@ -91,7 +91,6 @@ class HistoryVerbs(Memories):
         None. A damaged entry raises ``CorruptStoreError`` with the entry's number; with
         *skip_damaged*, the entry is listed with the action "damaged" and no changes.
         """
-        self._engine.check_open()
         scope = None if namespace is None else check_scope(namespace)
         most = fields.limit("limit", limit)
         of = None if id is None else fields.identifier("id", id)
@@ -102,7 +101,6 @@ class HistoryVerbs(Memories):
 
     def entry(self, seq: int) -> LogEntry:
         """Return journal entry *seq*; an unknown or compacted entry raises ``NotFoundError``."""
-        self._engine.check_open()
         found = entry_at(self._engine.backend, fields.integer("seq", seq, 1))
         if found is None:
             raise NotFoundError("journal entry", str(seq))
@@ -123,7 +121,6 @@ class HistoryVerbs(Memories):
 
     def snapshots(self) -> list[Snapshot]:
         """Return the snapshots, oldest first."""
-        self._engine.check_open()
         return self._engine.backend.journal_reader.snapshots()
 
     def diff(self, since: When, until: When | None = None, *, namespace: Scope = "default") -> Diff:
@@ -185,10 +182,9 @@ class HistoryVerbs(Memories):
 
     def _moment(self, when: When | None) -> Moment:
         """Return the moment *when*, the present for None."""
-        if when is not None:
-            return self._moments.find(when)
-        self._engine.check_open()
-        return Moment(self._engine.backend.head(), self._engine.clock())
+        if when is None:
+            return Moment(self._engine.backend.head(), self._engine.clock())
+        return self._moments.find(when)
 
 
 def take_snapshot(transaction: Transaction, name: str) -> Snapshot:

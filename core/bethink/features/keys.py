@@ -123,7 +123,6 @@ def forget_if(store: MemoryStore, condition: Callable[[MemoryRecord], bool], id:
     An *id* without a live record raises ``NotFoundError``.
     """
     engine = check_store(store)._engine
-    engine.check_open()
     with engine.writing() as transaction:
         found = find_live(transaction, checks.identifier("id", id))
         fits = condition(found.record)
@@ -154,7 +153,6 @@ def update_all(store: MemoryStore, changes: Mapping[str, Mapping[str, Any]]) -> 
 def keys_between(store: MemoryStore, namespace: str, low: str, high: str) -> list[MemoryRecord]:
     """Return the live records with keys from *low* to before *high*, in order of keys."""
     engine = check_store(store)._engine
-    engine.check_open()
     found = key_range(engine.backend, namespace, low, high, engine.clock())
     return engine.all_current([record for _, record in found])
 
@@ -162,6 +160,5 @@ def keys_between(store: MemoryStore, namespace: str, low: str, high: str) -> lis
 def last_between(store: MemoryStore, namespace: str, low: str, high: str) -> MemoryRecord | None:
     """Return the live record with the greatest key from *low* to before *high*, or None."""
     engine = check_store(store)._engine
-    engine.check_open()
     found = key_range(engine.backend, namespace, low, high, engine.clock(), last=True)
     return engine.current(found[0].record) if found else None

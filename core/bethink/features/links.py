@@ -57,7 +57,6 @@ class LinkReader(View):
         fields.one_of("direction", direction, DIRECTIONS)
         wanted = None if kind is None else check_kind(kind)
         near, engine = fields.identifier("id", id), self._engine
-        engine.check_open()
         links = engine.backend.journal_reader.links([near], engine.backend.head())
         records = engine.backend.find([near, *(_far_end(link, near)[1] for link in links)])
         if near not in records:

@@ -121,7 +121,6 @@ class OutcomeVerbs(Memories):
         An unknown *id* raises ``NotFoundError``; an erased record has no changes left.
         """
         name, backend = fields.identifier("id", id), self._engine.backend
-        self._engine.check_open()
         if name not in backend.find([name]):
             raise NotFoundError("record", name)
         return [

@@ -63,7 +63,6 @@ class UndoVerbs(Memories):
         """
         number = entry.seq if isinstance(entry, LogEntry) else entry
         seq, engine = fields.integer("entry", number, 1), self._engine
-        engine.check_open()
         found = entry_at(engine.backend, seq)
         if found is not None and found.action in LINK_ACTIONS:
             return undo_link(engine, found)

@@ -82,7 +82,6 @@ class ChunkedTexts:
         Of the chunks after the first, only chunks with bytes from *start* to before *end*, and
         perhaps the chunk before. A gap in the range raises ``HoleError``.
         """
-        self._engine.check_open()
         found = self._find_chunks(path, start, end)
         if end is not None and found and end_byte(found[-1]) < end:
             # Either the text ends before *end*, or a gap is in the range: the rest decides.
@@ -93,14 +92,12 @@ class ChunkedTexts:
 
     def exists_or_remains(self, path: str) -> bool:
         """Return whether any chunk of a text at *path* exists."""
-        self._engine.check_open()
         now = self._engine.clock()
         _, first = self._find_first(path, now)
         return bool(first or self._between(*chunk_key_range(path), now, last=True))
 
     def sizes(self, folder: str) -> dict[str, int]:
         """Return the size in bytes of each text below *folder*, up to the end of the last chunk."""
-        self._engine.check_open()
         now = self._engine.clock()
         ends = {path_of(each): end_byte(each) for each in self._between(*below(folder), now)}
         # From the last key backwards, one step a text: only the last chunk of each text is read.
@@ -115,7 +112,6 @@ class ChunkedTexts:
 
     def is_folder(self, path: str) -> bool:
         """Return whether any text lies below *path*."""
-        self._engine.check_open()
         last = self._between(*below(path), self._engine.clock(), last=True)
         return bool(last or self.sizes(path))
 
@@ -124,7 +120,6 @@ class ChunkedTexts:
 
         A missing text is made. Existing chunks are neither read nor written.
         """
-        self._engine.check_open()
         _check_length(path)
         drafts = [self._build_draft(path, each) for each in split_into_chunks(text) or [""]]
         vectors = self._engine.embed(drafts)
