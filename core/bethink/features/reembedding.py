@@ -14,10 +14,10 @@ from ..embedders import Embedder, check_embedder, check_rows, stated_dimension
 from ..errors import StorageError
 from ..memory.engine import Engine
 from ..memory.memories import Memories
-from ..model.arrays import Matrix, Vector
+from ..model.arrays import Vector
 from ..model.namespaces import EVERYWHERE
 from ..model.progress import Progress, Tell, telling
-from ..model.records import MemoryRecord, embedded_text
+from ..model.records import embedded_text
 from .history import take_snapshot
 from .sources import check_whole
 
@@ -98,13 +98,9 @@ class _Reembedding:
             if not waiting:
                 return
             last = waiting[-1][0]
-            vectors = self._embed([record for _, record in waiting])
+            texts = [embedded_text(each) if each.content else "" for _, each in waiting]
+            vectors = check_rows(self._embedder.embed(texts), len(texts), self._dimension)
             made = dict(zip((row for row, _ in waiting), vectors, strict=True))
-
-    def _embed(self, records: list[MemoryRecord]) -> Matrix:
-        """Return the new vectors of *records*; no content gives zeros."""
-        texts = [embedded_text(record) if record.content else "" for record in records]
-        return check_rows(self._embedder.embed(texts), len(texts), self._dimension)
 
     def _switch(self) -> int | None:
         """Change the embedder in one transaction; None if a vector is missing."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, ClassVar, Final
@@ -132,18 +132,14 @@ class Sharding(Closable):
                     raise
         engine = store._engine
         let_move(engine.backend, find)
-        engine.strict_guards = (self._guard(number),)
+        engine.strict_guards = (partial(self._refuse_others, number),)
         return store
 
-    def _guard(self, number: int) -> Callable[[Transaction], None]:
-        """Return a check that a transaction writes no namespace of a different shard."""
-
-        def refuse_others(transaction: Transaction) -> None:
-            for namespace in sorted(transaction.namespaces | transaction.erased):
-                if self.number_of(namespace) != number:
-                    fields.fail(
-                        f"{namespace!r} is not in shard {number}; "
-                        f"shards.store_for({namespace!r}) returns its store"
-                    )
-
-        return refuse_others
+    def _refuse_others(self, number: int, transaction: Transaction) -> None:
+        """Refuse a transaction of the shard *number* that writes a namespace of a different one."""
+        for namespace in sorted(transaction.namespaces | transaction.erased):
+            if self.number_of(namespace) != number:
+                fields.fail(
+                    f"{namespace!r} is not in shard {number}; "
+                    f"shards.store_for({namespace!r}) returns its store"
+                )
