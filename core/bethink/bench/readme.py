@@ -29,32 +29,25 @@ _CALLS: Final = {
     "store + recall": "store, then recall",
     "open and first recall": "open, then first recall",
 }
-_RATIOS: Final = {
-    ("shared", "recall among turns / recall"): (
+_SHARED_RATIOS: Final = {
+    "recall among turns / recall": (
         "recall among turns of conversations / among texts that stand alone"
     ),
-    ("shared", "recall after own store / recall before own store"): (
-        "recall after a store / before it"
-    ),
-    ("shared", "recall after foreign store / recall before foreign store"): (
+    "recall after own store / recall before own store": "recall after a store / before it",
+    "recall after foreign store / recall before foreign store": (
         "recall after another process's store / before it"
     ),
-    (
-        "shared",
-        "recall, cold / numpy scan, cold",
-    ): "recall / numpy's scan of all vectors, both cold",
-    ("own", "remembrane / bethink: recall"): (
-        "remembrane's recall / bethink's, each with its own embedder"
-    ),
-    ("own", "remembrane / bethink: store + recall"): (
-        "remembrane's store and recall / bethink's, the same"
-    ),
-    ("shared", "remembrane / bethink: pack"): "remembrane's pack / bethink's",
-    ("shared", "remembrane / bethink: pack, cold"): "remembrane's pack / bethink's, both cold",
-    ("shared", "remembrane / bethink: as_of"): "remembrane's memory as of a moment / bethink's",
-    ("shared", "remembrane / bethink: as_of, all"): "remembrane's list of that moment / bethink's",
-    ("shared", "remembrane / bethink: diff"): "remembrane's diff to that moment / bethink's",
-    ("shared", "remembrane / bethink: merge"): "remembrane's merge of ten memories / bethink's",
+    "recall, cold / numpy scan, cold": "recall / numpy's scan of all vectors, both cold",
+    "remembrane / bethink: pack": "remembrane's pack / bethink's",
+    "remembrane / bethink: pack, cold": "remembrane's pack / bethink's, both cold",
+    "remembrane / bethink: as_of": "remembrane's memory as of a moment / bethink's",
+    "remembrane / bethink: as_of, all": "remembrane's list of that moment / bethink's",
+    "remembrane / bethink: diff": "remembrane's diff to that moment / bethink's",
+    "remembrane / bethink: merge": "remembrane's merge of ten memories / bethink's",
+}
+_OWN_RATIOS: Final = {
+    "remembrane / bethink: recall": "remembrane's recall / bethink's, each with its own embedder",
+    "remembrane / bethink: store + recall": "remembrane's store and recall / bethink's, the same",
 }
 
 
@@ -137,7 +130,7 @@ def _own_rows(document: Mapping[str, Any]) -> Iterator[list[str]]:
         if row["measure"] in _CALLS:
             cells[_CALLS[row["measure"]]][row["size"]] = duration(row["cpu_us"] / 1e6)
     for row in document["ratios"]:
-        told = _RATIOS.get((row["embedder"], row["name"]))
+        told = (_OWN_RATIOS if row["embedder"] == "own" else _SHARED_RATIOS).get(row["name"])
         if told:
             cells[told][row["size"]] = _number(row["value"])
     for row in document["survivors"]:

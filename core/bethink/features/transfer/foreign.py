@@ -22,6 +22,7 @@ from ...model.arrays import Vector
 from ...model.port import EMBEDDED
 from ...model.records import (
     LOWEST_LIVE,
+    RECORD_FIELDS,
     MemoryRecord,
     State,
     different,
@@ -31,7 +32,7 @@ from ...model.records import (
 from ..history import take_snapshot
 from ..links import LINK_ACTIONS, check_ends, check_kind, set_link
 from ..outcomes import note_import
-from .lines import FIELDS, checked_fields, record_of
+from .lines import checked_fields, record_of
 
 _IMPORTED_AT: Final = "imported_at"
 """The change of a "store" entry that holds the time of the import."""
@@ -133,7 +134,7 @@ def _undated(store: Memories, id: object) -> float:
 
 
 def _known_fields(given: Mapping[str, Any]) -> dict[str, Any]:
-    if wrong := [name for name in given if name not in FIELDS]:
+    if wrong := [name for name in given if name not in RECORD_FIELDS]:
         raise ValidationError(f"unknown field {wrong[0]!r}")
     return checked_fields(given)
 

@@ -14,10 +14,10 @@ from ...model import fields
 from ...model.arrays import Vector
 from ...model.port import EMBEDDED
 from ...model.progress import Tell, counted
-from ...model.records import MemoryRecord
+from ...model.records import RECORD_FIELDS, MemoryRecord
 from ...storage import FullWriter as Writer
 from ...storage import is_well_formed
-from .lines import FIELDS, Lines, checked_fields, decode_vector, record_of
+from .lines import Lines, checked_fields, decode_vector, record_of
 
 _BATCH_RECORDS: Final = 256
 _RecordAndVector = tuple[MemoryRecord, Vector | None]
@@ -179,5 +179,5 @@ def _after(
         known = {"id": id, "namespace": namespace, "content": "", "state": "erased"}
         return record_of({**known, "created_at": at, "occurred_at": at, "updated_at": at})
     if before is None:
-        return record_of({name: value for name, value in changes.items() if name in FIELDS})
+        return record_of({name: value for name, value in changes.items() if name in RECORD_FIELDS})
     return replace(before, **{"updated_at": at, **checked_fields(changes)})

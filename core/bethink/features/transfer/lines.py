@@ -34,7 +34,6 @@ _REQUIRED_FIELDS: Final = tuple(
     for part in parts_of(MemoryRecord)
     if part.default is MISSING and part.default_factory is MISSING
 )
-FIELDS: Final = frozenset(MemoryRecord.__slots__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +57,7 @@ def checked_fields(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def record_of(given: Mapping[str, Any]) -> MemoryRecord:
     """Return the record with the fields *given*; all required fields must be present."""
-    if wrong := [name for name in given if name not in FIELDS]:
+    if wrong := [name for name in given if name not in RECORD_FIELDS]:
         raise ValidationError(f"unknown field {wrong[0]!r}")
     if missing := [name for name in _REQUIRED_FIELDS if name not in given]:
         raise ValidationError(f"a record without {missing[0]!r}")
