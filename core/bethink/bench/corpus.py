@@ -142,9 +142,7 @@ def _reads_as_prose(text: str) -> bool:
 def join_halves(pool: Sequence[str], count: int, *, taken: Iterable[str], seed: int) -> list[str]:
     """Return *count* distinct texts: the first half of a sentence and the end of another.
 
-    Raises:
-        ValueError: *pool* does not hold enough sentences to join.
-
+    Raises ``ValueError`` if *pool* does not hold enough sentences to join.
     """
     order = random.Random(seed)
     seen = set(taken)

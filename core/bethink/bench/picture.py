@@ -35,9 +35,7 @@ _QUIET: Final = "#555555"
 def draw(document: Mapping[str, Any], path: Path) -> None:
     """Write the picture of *document* to *path*, a PNG or SVG by its suffix.
 
-    Raises:
-        MissingExtraError: matplotlib is not installed.
-
+    Raises ``MissingExtraError`` without matplotlib.
     """
     about = {"Title": "bethink beside its peers", "Description": where_and_when(document)}
     undated = {"Date": None} if path.suffix == ".svg" else {}

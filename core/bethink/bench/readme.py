@@ -54,9 +54,7 @@ _OWN_RATIOS: Final = {
 def rewrite(readme: Path, document: Mapping[str, Any], picture: Path, figures: Path) -> None:
     """Replace the text between the marks in *readme* by the section of *document*.
 
-    Raises:
-        ValueError: *readme* has no marks.
-
+    Raises ``ValueError`` if *readme* has no marks.
     """
     text = readme.read_text(encoding="utf-8")
     before, begin, rest = text.partition(BEGIN)

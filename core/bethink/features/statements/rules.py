@@ -363,18 +363,12 @@ def _renamed(pair: _Pair) -> Finding | None:
         return None
     x, y = pair.x.terms, pair.y.terms
     for post in sorted(lex.UNIQUE & pair.common):
-        one, two, kept = _first_difference(x[x.index(post) :], y[y.index(post) :])
-        if kept > 1 and one in pair.a.names and two in pair.b.names:
+        after = enumerate(zip(x[x.index(post) :], y[y.index(post) :], strict=False))
+        differing = ((place, *terms) for place, terms in after if terms[0] != terms[1])
+        place, one, two = next(differing, (0, "", ""))
+        if place > 1 and one in pair.a.names and two in pair.b.names:
             return "likely", "value", f"{one} / {two}"
     return None
-
-
-def _first_difference(s: tuple[str, ...], t: tuple[str, ...]) -> tuple[str, str, int]:
-    """Return the first differing terms of two sequences that both go on, and the places."""
-    for place, (one, two) in enumerate(zip(s, t, strict=False)):
-        if one != two:
-            return one, two, place
-    return "", "", 0
 
 
 def _is_exclusive(before: tuple[str, ...], after: tuple[str, ...], single: bool) -> bool:
@@ -407,15 +401,10 @@ def _replaced_terms(
 
 def _change(pair: _Pair) -> Finding | None:
     """Find an announcement of something new about the subject of both."""
-    if (
-        len(pair.common) < MIN_SUBJECT_TERMS
-        or not (pair.x.changed or pair.y.changed)
-        or pair.overlap < HALF_SHARED
-    ):
-        return None
-    if pair.x.bag == pair.y.bag:
-        return None
-    return "possible", "change", pair.overlap
+    told = (pair.x.changed or pair.y.changed) and pair.x.bag != pair.y.bag
+    if told and len(pair.common) >= MIN_SUBJECT_TERMS and pair.overlap >= HALF_SHARED:
+        return "possible", "change", pair.overlap
+    return None
 
 
 def _values(pair: _Pair) -> Iterator[Finding]:

@@ -123,13 +123,13 @@ class Statement:
     """One statement: the content terms in order, and the form.
 
     ``first`` is the first term except "new", ``posts`` are terms for things with one holder at a
-    time, ``opposed`` are terms that exclude a term of the
-    statement, ``scope`` the terms after the denial; ``before`` has the term right before each.
-    ``vague``: about nobody in particular; ``event``: going on; ``personal``: about the speaker or
-    user; ``being``: about the nature or place of something; ``owned``: about a possession;
-    ``label``: the numbered subject; ``number``: the number or letter after the first words,
-    ``numbered`` if a name, as of a ticket; ``subject``: the terms before a form of "be" or "have";
-    ``added``: an addition; ``condition``: the terms of an opening "if" or "for".
+    time, ``opposed`` are terms that exclude a term of the statement, ``scope`` the terms after the
+    denial; ``before`` has the term right before each. ``vague``: about nobody in particular;
+    ``event``: going on; ``personal``: about the speaker or user; ``being``: about the nature or
+    place of something; ``owned``: about a possession; ``label``: the numbered subject; ``number``:
+    the number or letter after the first words, ``numbered`` if a name, as of a ticket; ``subject``:
+    the terms before a form of "be" or "have"; ``added``: an addition; ``condition``: the terms of
+    an opening "if" or "for".
     """
 
     terms: tuple[str, ...]
