@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -180,30 +180,20 @@ class Run:
         equally warm caches.
         """
         plan, fresh, half = self.plan, self.corpus.fresh, self.plan.rounds // 2
-        steps = []
-        for name, engine in engines.items():
-            steps += [
-                self._recall_step(name, engine, "", -1),
-                self._recall_step(name, engine, "recall before own store"),
-                _step(name, "own store", engine.store, fresh),
-                self._recall_step(name, engine, "recall after own store", half),
+        for label, turn, texts in (("", plan.turn, fresh), (", cold", 1, fresh[plan.rounds :])):
+            own, after = f"own store{label}", f"recall after own store{label}"
+            steps = []
+            for name, engine in engines.items():
+                if not label:
+                    steps.append(self._recall_step(name, engine, "", -1))
+                    steps.append(self._recall_step(name, engine, "recall before own store"))
+                steps.append(_step(name, own, engine.store, texts))
+                steps.append(self._recall_step(name, engine, after, half))
+            taken = {(each.engine, each.measure): each for each in self._take(steps, turn=turn)}
+            self.findings.samples += [
+                summed(taken[name, own], taken[name, after], f"store + recall{label}")
+                for name in engines
             ]
-        self._pair(self._take(steps, turn=plan.turn), engines, "")
-        steps = []
-        for name, engine in engines.items():
-            steps += [
-                _step(name, "own store, cold", engine.store, fresh[plan.rounds :]),
-                self._recall_step(name, engine, "recall after own store, cold", half),
-            ]
-        self._pair(self._take(steps), engines, ", cold")
-
-    def _pair(self, samples: Sequence[Sample], names: Iterable[str], label: str) -> None:
-        """Record for every engine the time of a store together with the next recall."""
-        taken = {(each.engine, each.measure): each for each in samples}
-        for name in names:
-            own = taken[name, f"own store{label}"]
-            after = taken[name, f"recall after own store{label}"]
-            self.findings.samples.append(summed(own, after, f"store + recall{label}"))
 
     def _recall_after_foreign_store(self, shared: SharedEmbedder) -> None:
         """Recall just after a second process has stored."""
