@@ -19,6 +19,7 @@ from pathlib import Path
 
 SHORTEST, LONGEST = 20, 200
 _PROSE_SUFFIXES = frozenset({".py", ".txt", ".html", ".rst"})
+_TESTS = frozenset({"test", "tests", "idle_test"})
 _COMMENT = re.compile(r"^[ \t]*#+[ \t]?(.*)$", re.MULTILINE)
 _MARKUP = re.compile(r"<[^>]{1,200}>")
 _BLANK_LINES = re.compile(r"\n[ \t]*\n")
@@ -81,11 +82,7 @@ def prose_files(root: Path, order: random.Random) -> list[Path]:
         if path.suffix in _PROSE_SUFFIXES and "site-packages" not in path.parts
     )
     order.shuffle(paths)
-    return sorted(paths, key=lambda path: _is_test(path.relative_to(root)))
-
-
-def _is_test(path: Path) -> bool:
-    return any(part in {"test", "tests", "idle_test"} for part in path.parts)
+    return sorted(paths, key=lambda path: not _TESTS.isdisjoint(path.relative_to(root).parts))
 
 
 def passages(path: Path) -> Iterator[str]:

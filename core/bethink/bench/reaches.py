@@ -116,17 +116,13 @@ def _sources(
 def _call(
     measure: str, engine: Any, questions: Sequence[str] = (), sources: Sequence[Path] = ()
 ) -> Callable[[int], object]:
-    def pack(at: int) -> object:
-        return engine.pack(questions[at % len(questions)])
-
     calls: dict[str, Callable[[int], object]] = {
         "conflicts": lambda _: engine.conflicts(),
         "consolidate": lambda _: engine.consolidate(),
-        "pack": pack,
-        "pack, cold": pack,
+        "pack": lambda at: engine.pack(questions[at % len(questions)]),
         "as_of": lambda _: engine.as_of(),
         "as_of, all": lambda _: engine.as_of_all(),
         "diff": lambda _: engine.diff(),
         "merge": lambda at: engine.merge(sources[at]),
     }
-    return calls[measure]
+    return calls[measure.removesuffix(", cold")]

@@ -9,7 +9,7 @@ are never compared.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import Final, TypeAlias
@@ -65,7 +65,7 @@ def are_interchangeable(a: ParsedRecord, b: ParsedRecord, similarity: float) -> 
     """
     if _bucket(a) != _bucket(b):
         return False
-    one, other = _Entry.of(a), _Entry.of(b)
+    one, other = _Entry(a), _Entry(b)
     return one.has_words_of(other) and are_duplicates(a, b, similarity)
 
 
@@ -125,22 +125,18 @@ def _tenses(words: Sequence[str]) -> dict[str, bool]:
     }
 
 
-@dataclass(frozen=True, slots=True)
 class _Entry:
     """A parsed record with content words, weak words, directions, and tenses."""
 
-    parsed: ParsedRecord
-    words: frozenset[str]
-    all_words: frozenset[str]
-    towards: frozenset[str]
-    tenses: Mapping[str, bool]
+    __slots__ = ("all_words", "parsed", "tenses", "towards", "words")
 
-    @classmethod
-    def of(cls, parsed: ParsedRecord) -> _Entry:
+    def __init__(self, parsed: ParsedRecord) -> None:
         told = _WORDS.findall(parsed.record.content.casefold())
-        words = frozenset((*parsed.features.words, _ANY))
-        weak = map(stem, WEAK_VERBS.intersection(told))
-        return cls(parsed, words, words.union(weak), DIRECTIONS.intersection(told), _tenses(told))
+        self.parsed = parsed
+        self.words = frozenset((*parsed.features.words, _ANY))
+        self.all_words = self.words.union(map(stem, WEAK_VERBS.intersection(told)))
+        self.towards = DIRECTIONS.intersection(told)
+        self.tenses = _tenses(told)
 
     def has_words_of(self, other: _Entry) -> bool:
         """Return whether one text has all words of the other, in compatible tenses."""
@@ -189,7 +185,7 @@ class DuplicateIndex:
 
     def add(self, parsed: ParsedRecord) -> None:
         """Add a parsed record, or replace the record with an equal id."""
-        entry = self._entries[parsed.record.id] = _Entry.of(parsed)
+        entry = self._entries[parsed.record.id] = _Entry(parsed)
         self._groups.setdefault(_bucket(parsed), _Group()).add(entry)
         if self._least < MIN_DUPLICATE_COSINE:
             self._facts.setdefault(_fact(parsed), _Group()).add(entry)
@@ -203,7 +199,7 @@ class DuplicateIndex:
 
         An equal text comes first, and among equal similarities the oldest.
         """
-        entry = _Entry.of(parsed)
+        entry = _Entry(parsed)
         near = self._around(self._groups.get(_bucket(parsed)), entry)
         same = [
             other.parsed
