@@ -25,7 +25,8 @@ from bethink import (
     RateLimitError,
     ValidationError,
 )
-from bethink.features.outcomes import DAY, DRIFT_AFTER_SECONDS, HOUR, VERDICTS
+from bethink.features.outcomes import DRIFT_AFTER_SECONDS, HOUR, VERDICTS
+from bethink.memory.ranking import DAY
 
 from ...stored import outcome
 from ..clock import Clock
