@@ -16,7 +16,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from ..storage import PastBackend
 from .access_buffer import AccessBuffer
 from .combining import Combiner
 from .documents import document as document
-from .joined import JoinedIndex, without_covered
+from .joined import JoinedIndex, parts_of
 from .keyword import BLOCK_DOCUMENTS, MERGED_BLOCKS
 from .keyword_scoring import keyword_scores as keyword_scores
 from .reader import ScopeReader
@@ -50,7 +50,6 @@ SearchedIndex: TypeAlias = ScopeIndex | JoinedIndex
 
 _logger = logging.getLogger(__name__)
 
-MAX_JOINED: Final = 16  # scopes; a longer list has an index of its own
 _MIN_SAVED_ROWS: Final = 512  # in a namespace; fewer are indexed again at the next start
 _MIN_SHARED_ROWS: Final = 128  # saved at once for other processes
 _MIN_RECENT_ROWS: Final = 16  # of one write; fewer are read again from the file
@@ -58,14 +57,6 @@ _BATCH_ROWS: Final = MERGED_BLOCKS * BLOCK_DOCUMENTS  # indexed at a time on clo
 _KEEP_PAGES_FROM: Final = 100_000  # rows of a scope
 _FREED_BYTES: Final = 31 << 20  # glibc heeds nothing larger than 32 MiB
 _MIN_PAST_SHARE: Final = 1 / 8  # of the rows; with fewer, the rows of a moment are read anew
-
-
-class _Copied(NamedTuple):
-    """An index at journal position ``seen``, without the accesses of ``touched`` being written."""
-
-    twin: ScopeIndex
-    seen: int
-    touched: Sequence[str]
 
 
 class ResidentIndex:
@@ -116,7 +107,7 @@ class ResidentIndex:
 
         The only method that needs no lock; the column is for early scans only.
         """
-        for each in _parts(scope):
+        for each in parts_of(scope):
             index = self._scopes.indexes.get(each)
             column = None if index is None else index.vectors.get(name)
             if column is not None and column.dimension == dimension and column.has_early_scans:
@@ -126,7 +117,7 @@ class ResidentIndex:
     def open(self, scope: Scope) -> SearchedIndex:
         """Return the current index of *scope*."""
         self._catch_up()
-        parts = [self._open(each) for each in _parts(scope)]
+        parts = [self._open(each) for each in parts_of(scope)]
         self._make_room()
         return parts[0] if len(parts) == 1 else JoinedIndex(parts)
 
@@ -145,7 +136,8 @@ class ResidentIndex:
             if index.size >= _KEEP_PAGES_FROM:
                 _keep_pages()
             if self._backend.saves_at_once and isinstance(scope, str):
-                self._share(index)
+                with self._warning():  # other processes read a segment instead of the rows
+                    self._save(index, least=_MIN_SHARED_ROWS)
             self._unsaved |= index.has_new_blocks
         return index
 
@@ -165,11 +157,6 @@ class ResidentIndex:
             rows = {record.id: row for row, record in found.items()}
         for id in pending.keys() & rows.keys():
             index.touch([rows[id]], *pending[id])
-
-    def _share(self, index: ScopeIndex) -> None:
-        """Save what was indexed from rows, so that other processes read a segment instead."""
-        with self._warning():
-            self._save(index, least=_MIN_SHARED_ROWS)
 
     def _load(self, scope: Scope) -> IndexData:
         """Read a scope; the rows of small namespaces are saved first, so that none is read again.
@@ -252,11 +239,13 @@ class ResidentIndex:
         self.drop_moments()
         self._recent.clear()
 
-    def copy_at(self, scope: Scope, seq: int, backend: Backend) -> _Copied | None:
+    def copy_at(
+        self, scope: Scope, seq: int, backend: Backend
+    ) -> tuple[ScopeIndex, int, Sequence[str]] | None:
         """Return a copy of the index of *scope* that reads from *backend*.
 
-        None if the index is not resident, is older than *seq* or a break, or holds mostly later
-        rows.
+        Beside the copy: the journal position, and the records whose accesses are not written. None
+        if the index is not resident, is older than *seq* or a break, or holds mostly later rows.
         """
         with self.lock:
             index = self._scopes.indexes.get(scope)
@@ -266,17 +255,7 @@ class ResidentIndex:
             if np.count_nonzero(rows <= seq) < _MIN_PAST_SHARE * len(rows):
                 return None
             twin = index.copy(ScopeReader(backend, scope))
-            return _Copied(twin, self._seen, list(self.touches.unwritten()))
-
-    def at_moment(self, scope: Scope, moment: PastIndex) -> ScopeIndex | None:
-        """Return the index of *scope* at *moment* if resident."""
-        with self.lock:
-            return self._scopes.get(scope, moment)
-
-    def add_moment(self, moment: PastIndex) -> None:
-        """Keep scopes of *moment* from now on."""
-        with self.lock:
-            self._moments.add(moment)
+            return twin, self._seen, list(self.touches.unwritten())
 
     def keep_at_moment(self, index: ScopeIndex, moment: PastIndex) -> None:
         """Keep the *index* of a scope at *moment* within the bound, unless *moment* was dropped."""
@@ -410,11 +389,13 @@ class PastIndex(ResidentIndex):
         super().__init__(backend, dimension)
         self.backend = backend
         self._present = present
-        present.add_moment(self)
+        with present.lock:
+            present._moments.add(self)
 
     def _open(self, scope: Scope) -> ScopeIndex:
         """Return the index of *scope* at the moment."""
-        index = self._present.at_moment(scope, self)
+        with self._present.lock:
+            index = self._present._scopes.get(scope, self)
         if index is None:
             index, touched = self._start(scope)
             changed, live = self.backend.changed(scope, touched)
@@ -425,9 +406,10 @@ class PastIndex(ResidentIndex):
 
     def _start(self, scope: Scope) -> tuple[ScopeIndex, Sequence[str]]:
         """Return an index of the present, and the records whose accesses are not written."""
-        copied = self._present.copy_at(scope, self._seen, self.backend)
-        if copied is not None and not self.backend.journal_reader.erased(copied.seen):
-            return copied.twin, copied.touched
+        if copied := self._present.copy_at(scope, self._seen, self.backend):
+            twin, seen, touched = copied
+            if not self.backend.journal_reader.erased(seen):
+                return twin, touched
         reader, dimension = ScopeReader(self.backend, scope), self._dimension()
         return ScopeIndex.of(reader, dimension, self.backend.load(scope), whole=False), ()
 
@@ -437,13 +419,6 @@ class PastIndex(ResidentIndex):
             replace(row, vectors={EMBEDDED: found[row.row]} if row.row in found else {})
             for row in rows
         ]
-
-
-def _parts(scope: Scope) -> Sequence[Scope]:
-    """Return the scopes whose indexes make up the index of *scope*."""
-    if isinstance(scope, tuple) and len(scope) <= MAX_JOINED:
-        return without_covered(scope)
-    return [scope]
 
 
 def _keep_pages() -> None:

@@ -6,8 +6,9 @@ so that its postings are used as they are. A joined index is for one search, und
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate
+from typing import Final
 
 import numpy as np
 
@@ -18,6 +19,8 @@ from .keyword import KeywordIndex, Postings
 from .reader import ScopeReader
 from .scope import Accessed, ScopeIndex
 from .vectors import EarlyScan, Scan, VectorColumn
+
+MAX_JOINED: Final = 16  # scopes; a longer list has an index of its own
 
 
 class JoinedIndex:
@@ -191,12 +194,14 @@ def _joined_scan(scans: Sequence[Scan]) -> Scan:
     return Scan(np.concatenate([each.raw for each in scans]), unit, margin)
 
 
-def without_covered(scopes: Collection[str | Subtree]) -> list[str | Subtree]:
-    """Return *scopes* without those inside another, so that no namespace is in two."""
-    trees = [each for each in scopes if isinstance(each, Subtree)]
+def parts_of(scope: Scope) -> Sequence[Scope]:
+    """Return the scopes whose indexes make up the index of *scope*; no namespace is in two."""
+    if not isinstance(scope, tuple) or len(scope) > MAX_JOINED:
+        return [scope]
+    trees = [each for each in scope if isinstance(each, Subtree)]
 
     def is_covered(scope: str | Subtree) -> bool:
         path = scope.path if isinstance(scope, Subtree) else scope
         return any(tree != scope and covers(tree, path) for tree in trees)
 
-    return [each for each in scopes if not is_covered(each)]
+    return [each for each in scope if not is_covered(each)]

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from bethink import EVERYWHERE, HashEmbedder, MemoryRecord, MemoryStore, Subtree
 from bethink.adapting import find_near_duplicates
-from bethink.index import MAX_JOINED, keyword
-from bethink.index.joined import JoinedIndex
+from bethink.index import keyword
+from bethink.index.joined import MAX_JOINED, JoinedIndex
 from bethink.index.scope import ScopeIndex
 from bethink.model.filters import Compare
 from bethink.model.namespaces import Scope
