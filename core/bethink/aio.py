@@ -194,8 +194,7 @@ class AsyncMemoryStore(_AsyncView):
         **options: Any,
     ) -> Merged:
         """Merge the memories of a second store, which may be awaitable, too."""
-        source = other.sync if isinstance(other, AsyncMemoryStore) else other
-        return await finish_in_thread(self.sync.merge_from, source, **options)
+        return await finish_in_thread(self.sync.merge_from, _synchronous(other), **options)
 
     async def archive_to(
         self,
@@ -203,8 +202,7 @@ class AsyncMemoryStore(_AsyncView):
         **options: Any,
     ) -> Archived:
         """Move memories with all history to a second store, which may be awaitable, too."""
-        target = other.sync if isinstance(other, AsyncMemoryStore) else other
-        return await finish_in_thread(self.sync.archive_to, target, **options)
+        return await finish_in_thread(self.sync.archive_to, _synchronous(other), **options)
 
     update_wrapper(archive_to, MemoryStore.archive_to)
     update_wrapper(merge_from, MemoryStore.merge_from)
@@ -216,7 +214,7 @@ class AsyncMemoryStore(_AsyncView):
         await self.close()
 
 
-def _synchronous(store: AsyncMemoryStore | MemoryStore) -> MemoryStore:
+def _synchronous(store: AsyncMemoryStore | R) -> MemoryStore | R:
     return store.sync if isinstance(store, AsyncMemoryStore) else store
 
 

@@ -23,8 +23,8 @@ from bethink import (
     SimilarMemoryError,
     Subtree,
 )
-from bethink.memory.moments import Moment
 from bethink.model.namespaces import Scope
+from bethink.model.port import Moment
 
 from .reference_entries import Records, counted, differing, hidden, shown
 from .reference_undo import WholeModel

@@ -14,7 +14,7 @@ from ..memory.moments import When
 from ..memory.ranking import DAY
 from ..model import fields
 from ..model.namespaces import EVERYWHERE
-from ..model.port import Cut
+from ..model.port import Moment
 from ..model.progress import Progress, Tell, telling
 from ..model.values import Value
 from .sources import check_whole
@@ -123,8 +123,8 @@ class _Work:
         _logger.info("cut %d journal entries in %.3f s", self._entries, seconds)
         return Compaction(cut.seq, cut.at, self._entries, self._records, max(0, freed))
 
-    def _cut(self) -> Cut:
-        return self._backend.journal_reader.cut() or Cut(0, 0.0)
+    def _cut(self) -> Moment:
+        return self._backend.journal_reader.cut() or Moment(0, 0.0)
 
     def _size(self) -> int:
         return self._backend.totals(EVERYWHERE, 0.0).bytes

@@ -9,11 +9,11 @@ from typing import Any, Final
 from ..errors import NotFoundError
 from ..memory.engine import Transaction
 from ..memory.memories import Memories
-from ..memory.moments import Moment, When
+from ..memory.moments import When
 from ..model import fields
 from ..model.namespaces import Scope, check_namespace, check_scope, covers
 from ..model.patterns import lazy_pattern
-from ..model.port import LogQuery, entry_at
+from ..model.port import LogQuery, Moment, entry_at
 from ..model.records import LogEntry, MemoryRecord, Snapshot, spelled_alike
 from ..model.values import Value
 from ..storage import Current, JournalReader, changed_fields, records_at, replayed

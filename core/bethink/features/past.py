@@ -7,7 +7,8 @@ from typing import ClassVar
 from ..calls import suggesting
 from ..memory.engine import Engine
 from ..memory.memories import Memories
-from ..memory.moments import Moment, When
+from ..memory.moments import When
+from ..model.port import Moment
 from .container import Container
 from .links import LinkReader
 

@@ -38,9 +38,6 @@ from ..storage import PART, FullBackend, FullWriter
 
 _logger = logging.getLogger(__name__)
 
-_EMBEDDER_UNKNOWN: Final = (
-    "it is not known which embedder made its vectors: the fact 'embedder' is missing"
-)
 _INDEXED: Final = frozenset(name for name, each in RECORD_FIELDS.items() if each.indexed)
 _TEXT_FIELDS: Final = frozenset(name for name, each in RECORD_FIELDS.items() if each.keyed)
 
@@ -284,7 +281,8 @@ class Engine:
             name = self.backend.setting("embedder")
             self._check_embedder(name)
             if not self._bound and name is None:  # noted with that
-                raise CorruptStoreError(self.backend.location, _EMBEDDER_UNKNOWN)
+                reason = "it is not known which embedder made its vectors: the fact 'embedder'"
+                raise CorruptStoreError(self.backend.location, f"{reason} is missing")
             self._present._dimension = stored
         return self._present._dimension
 

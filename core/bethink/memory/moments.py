@@ -7,14 +7,13 @@ to the moment, even an entry with a later date.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import date
 from typing import Final, TypeAlias
 
 from ..errors import CompactedError, NotFoundError, ValidationError
 from ..index import PastIndex
 from ..model import fields
-from ..model.port import LogQuery, entry_at
+from ..model.port import LogQuery, Moment, entry_at
 from ..model.records import LogEntry, Snapshot
 from ..storage import PastBackend
 from .engine import Engine
@@ -24,14 +23,6 @@ When: TypeAlias = str | int | float | date | Snapshot | LogEntry
 
 MAX_MOMENTS: Final = 2
 """Number of moments whose index is kept after a recall."""
-
-
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """Right after journal entry *seq*, at the time *at*."""
-
-    seq: int
-    at: float
 
 
 class Moments:
@@ -75,7 +66,7 @@ class Moments:
                 )
             cut = backend.journal_reader.cut()
             if cut is not None and cut.seq == when:
-                return Moment(when, cut.at)
+                return cut
             last = backend.log(LogQuery(1, until=when))  # entries of other tenants are hidden
             return Moment(when, last[0].at if last else 0.0)
         elif not isinstance(when, float | date):

@@ -224,8 +224,8 @@ class LogQuery(NamedTuple):
     skip_damaged: bool = False
 
 
-class Cut(NamedTuple):
-    """The first moment that a compacted journal knows: after entry *seq*, made at the time *at*."""
+class Moment(NamedTuple):
+    """Right after journal entry *seq*, at the time *at*."""
 
     seq: int
     at: float
@@ -240,8 +240,8 @@ class Journal(Protocol):
     def erased(self, since: int) -> bool:
         """Tell whether anything was erased by an entry after *since*."""
 
-    def cut(self) -> Cut | None:
-        """Return the end of the compacted history, None for a whole journal."""
+    def cut(self) -> Moment | None:
+        """Return the first moment that a compacted journal knows, None for a whole journal."""
 
     def snapshots(self) -> list[Snapshot]:
         """Return all snapshots, oldest first."""

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from ..model.arrays import Floats, Vector
 from ..model.namespaces import EVERYWHERE, Scope
-from ..model.port import Backend, Cut, IndexData, Journal, Page, Row, Stored, Writer
+from ..model.port import Backend, IndexData, Journal, Moment, Page, Row, Stored, Writer
 from ..model.progress import Tell
 from ..model.records import MemoryRecord, Snapshot
 from ..model.values import Value
@@ -133,7 +133,7 @@ class FullScan(Protocol):
     def head(self) -> int:
         """Return the last journal position."""
 
-    def cut(self) -> Cut | None:
+    def cut(self) -> Moment | None:
         """Return the end of the compacted history, None for a whole journal."""
 
     def hides_entries(self) -> bool:

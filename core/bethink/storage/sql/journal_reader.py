@@ -14,7 +14,7 @@ from typing import Any, Final
 from ...errors import CorruptStoreError
 from ...model.arrays import Vector
 from ...model.namespaces import EVERYWHERE, Scope
-from ...model.port import Cut, Row
+from ...model.port import Moment, Row
 from ...model.records import LogEntry, Snapshot, non_empty_fields
 from ..abilities import Current, Entry, Link, RecordHistory
 from ..journal import BASE
@@ -96,7 +96,7 @@ class SQLJournalReader:
             is_cut = since < read_cut(connection).seq  # entries of erasings may be gone
             return is_cut or connection.execute(erasing, (since,)).fetchone() is not None
 
-    def cut(self) -> Cut | None:
+    def cut(self) -> Moment | None:
         with self._connections.reading() as connection:
             return _cut_of(connection)
 
@@ -237,7 +237,7 @@ class SQLFullScan:
     def head(self) -> int:
         return read_head(self._connection)
 
-    def cut(self) -> Cut | None:
+    def cut(self) -> Moment | None:
         return _cut_of(self._connection)
 
     def hides_entries(self) -> bool:
@@ -321,9 +321,9 @@ def to_log_entry(entry: Entry) -> LogEntry:
     return LogEntry(*entry[:5], entry.changes or {})
 
 
-def _cut_of(connection: Connection) -> Cut | None:
+def _cut_of(connection: Connection) -> Moment | None:
     cut = read_cut(connection)
-    return Cut(cut.seq, cut.at) if cut.seq else None
+    return Moment(cut.seq, cut.at) if cut.seq else None
 
 
 def _time_of(connection: Connection, seq: int) -> float:
