@@ -134,7 +134,10 @@ class ResidentIndex:
             self._count_pending(index)
             self._scopes.add(index)
             if index.size >= _KEEP_PAGES_FROM:
-                _keep_pages()
+                # From the freeing of one large piece, which costs nothing untouched, glibc learns
+                # to keep freed pages for the next recall's temporary arrays. Otherwise pages are
+                # returned and fetched at each recall: a third of the time for a million memories.
+                np.empty(_FREED_BYTES, dtype=np.uint8)
             if self._backend.saves_at_once and isinstance(scope, str):
                 with self._warning():  # other processes read a segment instead of the rows
                     self._save(index, least=_MIN_SHARED_ROWS)
@@ -419,13 +422,3 @@ class PastIndex(ResidentIndex):
             replace(row, vectors={EMBEDDED: found[row.row]} if row.row in found else {})
             for row in rows
         ]
-
-
-def _keep_pages() -> None:
-    """Let freed memory stay with the process, for the temporary arrays of the next recall.
-
-    glibc learns from the freeing of one large piece; untouched, the piece costs nothing. Without
-    the lesson, pages are returned and fetched at every recall: a third of the time for a million
-    memories.
-    """
-    np.empty(_FREED_BYTES, dtype=np.uint8)

@@ -323,9 +323,9 @@ class Search:
 
     def _rank(self, candidates: _Candidates, positions: Positions, cosine: Floats) -> _Ranked:
         """Rank *positions* by *cosine*, exact or an upper bound."""
-        vector, now = self._vector, self._question.now
+        index, vector, now = self._index, self._vector, self._question.now
         keyword = candidates.keyword[positions]
-        judged = self._index.columns["judged"].take(positions, axis=0).T
+        judged = index.columns["judged"].take(positions, axis=0).T
         signals = Signals(
             keyword=keyword,
             vector=cosine if vector is None else vector.signal(cosine, keyword),
@@ -337,8 +337,8 @@ class Search:
             confidence=judged[4],
             outcome=judged[5],
             query=self._question.query,
-            is_category=lambda name: self._index.passing(_in_category(name))[positions],
-            within=lambda scope: self._index.within(scope, positions),
+            is_category=lambda name: index.passing(Compare(("category",), "$eq", name))[positions],
+            within=lambda scope: index.within(scope, positions),
             now=now,
         )
         scored = scored_by(self._ranking, signals)
@@ -358,10 +358,6 @@ class Search:
             {name: column[order] for name, column in ranked.scored.contributions.items()},
             self._exact_count,
         )
-
-
-def _in_category(name: str) -> Compare:
-    return Compare(("category",), "$eq", name)
 
 
 def _since(occurred: Floats, accessed: Floats, now: float) -> Floats:

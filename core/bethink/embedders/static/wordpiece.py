@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Iterable
 from itertools import chain, count
 from pathlib import Path
+from string import punctuation
 from typing import Final
 
 UNKNOWN: Final = 100
@@ -18,7 +19,7 @@ UNKNOWN: Final = 100
 
 _LONGEST_WORD: Final = 100
 _KEPT_WORDS: Final = 1 << 16
-_ASCII_MARKS: Final = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
+_ASCII_MARKS: Final = frozenset(punctuation)
 _IDEOGRAPHS: Final = (
     range(0x3400, 0x4DC0),
     range(0x4E00, 0xA000),
