@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Callable, Coroutine
 from functools import update_wrapper, wraps
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, ParamSpec, Self, TypeAlias, TypeVar
 
 from .calls import suggesting
 from .features.files import Files
@@ -237,10 +237,12 @@ class AsyncKeyedMemory:
     The function given to ``update`` is a plain function and runs in a worker thread.
     """
 
+    _kind: ClassVar[type[KeyedMemory]] = KeyedMemory
+
     def __init__(
         self, store: AsyncMemoryStore | MemoryStore, *, namespace: str = "working"
     ) -> None:
-        self.sync = KeyedMemory(_synchronous(store), namespace=namespace)
+        self.sync = self._kind(_synchronous(store), namespace=namespace)
 
     remember = _async_write(KeyedMemory.remember)
     recall = _async_read(KeyedMemory.recall)
@@ -259,11 +261,7 @@ class AsyncVectorMemory(AsyncKeyedMemory):
     """A ``VectorMemory`` with awaitable verbs; ``sync`` is the memory."""
 
     sync: VectorMemory
-
-    def __init__(
-        self, store: AsyncMemoryStore | MemoryStore, *, namespace: str = "working"
-    ) -> None:
-        self.sync = VectorMemory(_synchronous(store), namespace=namespace)
+    _kind = VectorMemory
 
     remember_vector = _async_write(VectorMemory.remember_vector)
     search = _async_read(VectorMemory.search)

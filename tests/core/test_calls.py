@@ -162,6 +162,7 @@ ARGUMENTS = [
     ("MemoryStore(embedding_function=len)", "use 'embedder'"),
     ("store.as_of(1).all(filter={})", "use 'where'"),
     ("KeyedMemory(store, user_id='u')", "use 'namespace'"),
+    ("AsyncVectorMemory(store, user_id='u')", "use 'namespace'"),
     ("KeyedMemory(store).recent(n=1)", "use 'limit'"),
     ("LongTermMemory().search([1.0], k=2)", "use 'top_k'"),
 ]

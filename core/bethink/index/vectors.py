@@ -29,9 +29,7 @@ _BLOCK_NUMBERS: Final = 1 << 18  # 1 MB as float32; for more OpenBLAS starts slo
 _MIN_EARLY_ROWS: Final = 32_768  # fewer are scanned faster than threads are switched
 _MAX_ONE_CALL_DIMENSION: Final = 512  # longer rows take longer in one call, even beside threads
 _BATCH_PRODUCTS: Final = 1 << 22  # products that are reckoned before they are looked at
-_MAX_GATHERED_SHARE: Final = (
-    0.3  # of all positions; to gather more of them takes longer than to scan all
-)
+_MAX_GATHERED_SHARE: Final = 0.3  # of all positions; to gather more takes longer than to scan all
 
 
 @cache
