@@ -17,10 +17,9 @@ from .features.past import Past
 from .features.transfer import Archived, Merged
 from .features.working import KeyedMemory, VectorMemory
 from .memory.memories import check_store
-from .memory.moments import When
 from .model.fields import fail
 from .model.namespaces import EVERYWHERE
-from .model.records import MemoryRecord
+from .model.records import MemoryRecord, When
 from .store import MemoryStore
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ No public name leads here, since users have no use for the parts.
 from __future__ import annotations
 
 from bethink import MemoryStore
+from bethink.features.past.moments import Moments
 from bethink.memory.engine import Engine
-from bethink.memory.moments import Moments
 from bethink.storage.sqlite import SQLiteBackend
 from bethink.storage.sqlite.connection import Connections
 

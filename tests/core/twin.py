@@ -46,12 +46,11 @@ from bethink.index.keyword_scoring import (
     SMALL_TALK_DISCOUNT,
     THREAD_BONUS,
 )
-from bethink.memory.moments import When
 from bethink.memory.reading import DEFAULT_SHARE
 from bethink.memory.search import DIGITS
 from bethink.model.filters import matches, parse
 from bethink.model.namespaces import EVERYWHERE, Scope
-from bethink.model.records import embedded_text
+from bethink.model.records import When, embedded_text
 from bethink.text import Query, read_query
 
 from .inside import engine_of

@@ -9,14 +9,14 @@ from typing import Final
 
 from ..errors import CompactedError, ValidationError
 from ..memory.engine import Engine
-from ..memory.memories import Memories
-from ..memory.moments import When
 from ..memory.ranking import DAY
 from ..model import fields
 from ..model.namespaces import EVERYWHERE
 from ..model.port import Moment
 from ..model.progress import Progress, Tell, telling
+from ..model.records import When
 from ..model.values import Value
+from .past import PastVerbs
 from .sources import check_whole
 
 _logger = logging.getLogger(__name__)
@@ -42,7 +42,7 @@ class Compaction(Value):
     freed: int
 
 
-class CompactionVerbs(Memories):
+class CompactionVerbs(PastVerbs):
     """The verb ``compact``."""
 
     def compact(

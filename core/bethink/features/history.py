@@ -8,15 +8,14 @@ from typing import Any, Final
 
 from ..errors import NotFoundError
 from ..memory.engine import Transaction
-from ..memory.memories import Memories
-from ..memory.moments import When
 from ..model import fields
 from ..model.namespaces import Scope, check_namespace, check_scope, covers
 from ..model.patterns import lazy_pattern
 from ..model.port import LogQuery, Moment, entry_at
-from ..model.records import LogEntry, MemoryRecord, Snapshot, spelled_alike
+from ..model.records import LogEntry, MemoryRecord, Snapshot, When, spelled_alike
 from ..model.values import Value
 from ..storage import Current, JournalReader, changed_fields, records_at, replayed
+from .past import PastVerbs
 
 _OTHER_MOMENT: Final = lazy_pattern(r"#?\d+(?:\.\d+)?[smhdw]?")  # an entry, seconds, an age
 
@@ -71,7 +70,7 @@ class Version(Value):
     replaced_by: str | None = None
 
 
-class HistoryVerbs(Memories):
+class HistoryVerbs(PastVerbs):
     """The verbs ``log``, ``entry``, ``snapshot``, ``snapshots``, ``diff`` and ``audit``."""
 
     def log(

@@ -12,7 +12,6 @@ import numpy as np
 from ..calls import spelled_out
 from ..errors import CorruptStoreError
 from ..memory.memories import Memories
-from ..memory.moments import When
 from ..memory.ranking import Ranking
 from ..memory.reading import (
     MAX_ATTEMPTS,
@@ -25,7 +24,7 @@ from ..memory.reading import (
 from ..memory.search import Search
 from ..model import fields
 from ..model.namespaces import Scope, covers
-from ..model.records import Explanation, MemoryRecord
+from ..model.records import Explanation, MemoryRecord, When
 from ..model.values import Value
 
 Reason: TypeAlias = Literal[

@@ -22,19 +22,18 @@ import numpy as np
 
 from ..errors import EmbedderMismatchError, StorageError
 from ..model.namespaces import Everywhere, Scope, Subtree, to_pattern
-from ..model.port import EMBEDDED, Backend, Changes, IndexData, Row
+from ..model.port import Backend, Changes, IndexData, Row
 from ..model.records import MemoryRecord
-from ..storage import PastBackend
 from .access_buffer import AccessBuffer
 from .combining import Combiner
 from .documents import document as document
 from .joined import JoinedIndex, parts_of
 from .keyword import BLOCK_DOCUMENTS, MERGED_BLOCKS
 from .keyword_scoring import keyword_scores as keyword_scores
-from .reader import ScopeReader
+from .reader import ScopeReader as ScopeReader
 from .recent_rows import RecentRows
 from .scope import Accessed as Accessed
-from .scope import ScopeIndex
+from .scope import ScopeIndex as ScopeIndex
 from .scope_lru import MAX_RESIDENT as MAX_RESIDENT
 from .scope_lru import ScopeLRU
 from .segments import unsaved_segments
@@ -77,7 +76,7 @@ class ResidentIndex:
         self._unsaved = False
         self._unindexed: Counter[str] = Counter()
         self._recent = RecentRows()
-        self._moments = set[PastIndex]()
+        self._moments = set[ResidentIndex]()
         self.touches = AccessBuffer()
 
     def start_anew(self) -> None:
@@ -260,14 +259,24 @@ class ResidentIndex:
             twin = index.copy(ScopeReader(backend, scope))
             return twin, self._seen, list(self.touches.unwritten())
 
-    def keep_at_moment(self, index: ScopeIndex, moment: PastIndex) -> None:
+    def add_moment(self, moment: ResidentIndex) -> None:
+        """Keep scopes of *moment* from now on."""
+        with self.lock:
+            self._moments.add(moment)
+
+    def at_moment(self, scope: Scope, moment: ResidentIndex) -> ScopeIndex | None:
+        """Return the index of *scope* at *moment* if in memory."""
+        with self.lock:
+            return self._scopes.get(scope, moment)
+
+    def keep_at_moment(self, index: ScopeIndex, moment: ResidentIndex) -> None:
         """Keep the *index* of a scope at *moment* within the bound, unless *moment* was dropped."""
         with self.lock:
             if moment in self._moments:
                 self._scopes.add(index, moment)
                 self._make_room()
 
-    def drop_moments(self, moments: Iterable[PastIndex] | None = None) -> None:
+    def drop_moments(self, moments: Iterable[ResidentIndex] | None = None) -> None:
         """Drop *moments* with all scopes, or every moment."""
         with self.lock:
             for moment in list(self._moments if moments is None else moments):
@@ -377,48 +386,3 @@ class ResidentIndex:
         if isinstance(index.scope, str):
             self._unindexed[index.scope] = index.keyword.unsaved
             self._unsaved |= index.keyword.unsaved >= BLOCK_DOCUMENTS
-
-
-class PastIndex(ResidentIndex):
-    """The scopes of *backend*, a moment, in memory; hold ``lock`` while using a scope.
-
-    The lock is the moment's own: *present* goes on while a scope is built. All scopes count in the
-    memory bound of *present*.
-    """
-
-    def __init__(
-        self, backend: PastBackend, dimension: Callable[[], int], present: ResidentIndex
-    ) -> None:
-        super().__init__(backend, dimension)
-        self.backend = backend
-        self._present = present
-        with present.lock:
-            present._moments.add(self)
-
-    def _open(self, scope: Scope) -> ScopeIndex:
-        """Return the index of *scope* at the moment."""
-        with self._present.lock:
-            index = self._present._scopes.get(scope, self)
-        if index is None:
-            index, touched = self._start(scope)
-            changed, live = self.backend.changed(scope, touched)
-            missing = index.rewind(self._seen, changed, live)
-            index.complete(self._with_vectors(missing))
-            self._present.keep_at_moment(index, self)
-        return index
-
-    def _start(self, scope: Scope) -> tuple[ScopeIndex, Sequence[str]]:
-        """Return an index of the present, and the records whose accesses are not written."""
-        if copied := self._present.copy_at(scope, self._seen, self.backend):
-            twin, seen, touched = copied
-            if not self.backend.journal_reader.erased(seen):
-                return twin, touched
-        reader, dimension = ScopeReader(self.backend, scope), self._dimension()
-        return ScopeIndex.of(reader, dimension, self.backend.load(scope), whole=False), ()
-
-    def _with_vectors(self, rows: Sequence[Row]) -> list[Row]:
-        found = self.backend.vectors([row.row for row in rows], EMBEDDED) if rows else {}
-        return [
-            replace(row, vectors={EMBEDDED: found[row.row]} if row.row in found else {})
-            for row in rows
-        ]

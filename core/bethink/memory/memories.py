@@ -29,11 +29,11 @@ from ..model.records import (
     MemoryRecord,
     Order,
     RecallResult,
+    When,
 )
 from ..storage import Anchor, open_backend
 from . import reading, writing
 from .engine import Engine, Screen, Transaction
-from .moments import Moments, When
 from .ranking import Ranking, WeightedSum, checked_ranking
 from .reading import Answerer, NamedVector, RecallOptions, Request, recall_request
 from .search import Mode
@@ -157,7 +157,6 @@ class Memories(View, Closable):
             except BaseException:
                 backend.close()
                 raise
-        self._moments = Moments(self._engine)
         self.clock = self._engine.clock
 
     @property
@@ -399,7 +398,10 @@ class Memories(View, Closable):
         return reading.answered
 
     def _engine_at(self, as_of: When | None) -> Engine:
-        return self._engine if as_of is None else self._moments.engine(self._moments.find(as_of))
+        """Return the engine to read from."""
+        if as_of is not None:
+            fields.fail("the kernel knows the present only")
+        return self._engine
 
     def _request(
         self, query: str | None, k: int, touch: bool, /, **options: Unpack[RecallOptions]

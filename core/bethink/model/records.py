@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, MISSING, dataclass, field, fields, make_dataclass
+from datetime import date
 from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeAlias, TypedDict, get_args
@@ -379,6 +380,10 @@ class Snapshot(Value):
     name: str
     seq: int
     at: float
+
+
+When: TypeAlias = str | int | float | date | Snapshot | LogEntry
+"""A snapshot or its name, an entry or its number, or a time: float, aware datetime, date, text."""
 
 
 def different(before: MemoryRecord, after: MemoryRecord) -> tuple[str, ...]:

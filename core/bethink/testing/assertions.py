@@ -13,10 +13,9 @@ from unicodedata import normalize
 from ..aio import AsyncMemoryStore
 from ..errors import ValidationError
 from ..features.why_not import WhyNot
-from ..memory.moments import When
 from ..memory.ranking import Ranking
 from ..memory.reading import RecallOptions
-from ..model.records import LogEntry, MemoryRecord, RecallResult
+from ..model.records import LogEntry, MemoryRecord, RecallResult, When
 
 Expected: TypeAlias = str | MemoryRecord
 """A record, identified by id; or a text that is part of the content, in any case."""

@@ -13,12 +13,11 @@ from ...errors import ValidationError
 from ...memory import reading
 from ...memory.engine import Engine
 from ...memory.memories import Memories
-from ...memory.moments import When
 from ...memory.writing import find_live, supersede
 from ...model import fields
 from ...model.filters import Where, parse
 from ...model.namespaces import Scope, check_scope
-from ...model.records import MemoryRecord
+from ...model.records import MemoryRecord, When
 
 if TYPE_CHECKING:
     from ..statements import Conflict, Tier

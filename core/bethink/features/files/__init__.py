@@ -26,10 +26,9 @@ from ...errors import (
     ValidationError,
 )
 from ...memory.memories import check_store
-from ...memory.moments import When
 from ...model import fields
 from ...model.namespaces import check_namespace
-from ...model.records import MemoryRecord
+from ...model.records import MemoryRecord, When
 from ...model.values import Value
 from .chunked_text import ChunkedTexts, rechunk
 from .chunks import IN_FILES as IN_FILES

@@ -20,7 +20,6 @@ import numpy as np
 from ...calls import spelled_out
 from ...memory.engine import Engine
 from ...memory.memories import Memories
-from ...memory.moments import When
 from ...memory.ranking import DAY, Ranking
 from ...memory.reading import (
     RECALL_DEFAULTS,
@@ -34,7 +33,7 @@ from ...memory.reading import (
 from ...model import fields
 from ...model.arrays import Ints
 from ...model.port import Page
-from ...model.records import Explanation, LazyResults, MemoryRecord, RecallResult, SortField
+from ...model.records import Explanation, LazyResults, MemoryRecord, RecallResult, SortField, When
 from ...text import rough_tokens
 from .knapsack import best_subset
 from .layout import Layout, context_block, new_nonce

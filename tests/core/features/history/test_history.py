@@ -9,7 +9,7 @@ import pytest
 from bethink import EVERYWHERE, KeyedMemory, MemoryStore, Version
 
 from ...clock import Clock
-from ...memory.moments.conftest import contents
+from ..past.conftest import contents
 
 
 def test_a_diff_tells_what_came_changed_and_went(store: MemoryStore) -> None:

@@ -1,5 +1,5 @@
 """Undoing is tested on stores such as those of the tests of moments."""
 
-from ...memory.moments.conftest import _whole_records_are_told_often, store
+from ..past.conftest import _whole_records_are_told_often, store
 
 __all__ = ["_whole_records_are_told_often", "store"]

@@ -10,7 +10,7 @@ import pytest
 
 from bethink import EVERYWHERE, MemoryRecord, MemoryStore, NotFoundError, ValidationError
 
-from ...memory.moments.counting import Counting
+from ..past.counting import Counting
 
 UNDOABLE: dict[str, Callable[[MemoryStore, MemoryRecord], object]] = {
     "text": lambda store, record: store.update(record.id, content="other", importance=0.1),

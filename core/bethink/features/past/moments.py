@@ -8,18 +8,15 @@ to the moment, even an entry with a later date.
 from __future__ import annotations
 
 from datetime import date
-from typing import Final, TypeAlias
+from typing import Final
 
-from ..errors import CompactedError, NotFoundError, ValidationError
-from ..index import PastIndex
-from ..model import fields
-from ..model.port import LogQuery, Moment, entry_at
-from ..model.records import LogEntry, Snapshot
-from ..storage import PastBackend
-from .engine import Engine
-
-When: TypeAlias = str | int | float | date | Snapshot | LogEntry
-"""A snapshot or its name, an entry or its number, or a time: float, aware datetime, date, text."""
+from ...errors import CompactedError, NotFoundError, ValidationError
+from ...memory.engine import Engine
+from ...model import fields
+from ...model.port import LogQuery, Moment, entry_at
+from ...model.records import LogEntry, Snapshot, When
+from ...storage import PastBackend
+from .index import PastIndex
 
 MAX_MOMENTS: Final = 2
 """Number of moments whose index is kept after a recall."""

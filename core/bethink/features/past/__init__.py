@@ -1,16 +1,17 @@
-"""The verb ``as_of``: the records of a store at a moment of the past."""
+"""The past: the verb ``as_of``, and the engine that recalls as of a moment."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
-from ..calls import suggesting
-from ..memory.engine import Engine
-from ..memory.memories import Memories
-from ..memory.moments import When
-from ..model.port import Moment
-from .container import Container
-from .links import LinkReader
+from ...calls import suggesting
+from ...memory.engine import Engine
+from ...memory.memories import Memories
+from ...model.port import Moment
+from ...model.records import When
+from ..container import Container
+from ..links import LinkReader
+from .moments import Moments
 
 
 @suggesting
@@ -33,6 +34,18 @@ class Past(LinkReader, Container):
 
 class PastVerbs(Memories):
     """The verb ``as_of``."""
+
+    @property
+    def _moments(self) -> Moments:
+        """The moments in use, the same for all threads."""
+        known: Moments | None = self.__dict__.get("moments")
+        if known is None:
+            kept: Moments = self.__dict__.setdefault("moments", Moments(self._engine))
+            return kept
+        return known
+
+    def _engine_at(self, as_of: When | None) -> Engine:
+        return self._engine if as_of is None else self._moments.engine(self._moments.find(as_of))
 
     def as_of(self, when: When) -> Past:
         """Return the records of the store at a moment, to be read.
