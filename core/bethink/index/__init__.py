@@ -4,8 +4,8 @@ A scope is loaded on the first recall. Later writes of the process are added at 
 other processes from the journal before the next recall. Beyond the memory bound, the least
 recently used scope is dropped; unsaved parts are saved later.
 
-A list of a few scopes is searched in the indexes of the scopes. The index of a moment is the index
-of the present, taken back to the moment.
+A list of a few scopes is searched in the indexes of the scopes. The indexes of moments count in the
+memory bound.
 """
 
 from __future__ import annotations
