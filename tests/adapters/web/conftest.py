@@ -75,9 +75,17 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return made
 
 
+@pytest.fixture(scope="session")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with the memories of ``fill``, to be copied."""
+    path = tmp_path_factory.mktemp("filled") / "m.db"
+    fill(path)
+    return path
+
+
 @pytest.fixture
-def server(browser: Any, tmp_path: Path, project: Path) -> Iterator[Served]:
-    fill(tmp_path / "m.db")
+def server(browser: Any, filled: Path, tmp_path: Path, project: Path) -> Iterator[Served]:
+    shutil.copy(filled, tmp_path / "m.db")
     here, there = FORKS.Pipe(duplex=False)
     given = (str(Path.cwd()), dict(os.environ), there, serve_arguments(tmp_path))
     process = FORKS.Process(target=exec, args=(SERVE, {"given": given}))
