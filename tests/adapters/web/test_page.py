@@ -143,6 +143,47 @@ def test_no_view_scrolls_sideways(page: Any, view: str, width: int) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+@pytest.mark.parametrize("width", [NARROWEST, 1280])
+def test_endless_texts_neither_widen_a_view_nor_fill_a_list(
+    page: Any, server: Served, width: int
+) -> None:
+    endless = "deployments" + 4000 * "A"
+    with MemoryStore(server.path) as store:
+        store.store(
+            endless,
+            namespace=f"team/{endless[:250]}",
+            key=endless[:250],
+            author=endless[:250],
+            category=endless[:250],
+            tags=[endless[:250]],
+            metadata={endless[:250]: endless},
+        )
+        kept = store.store(1000 * "deployments happen ", namespace="team")
+    page.set_viewport_size({"width": width, "height": 800})
+    for view in (*VIEWS, f"/memories/{kept.id}"):
+        page.goto(view)
+        page.wait_for_selector(".content" if kept.id in view else READY.get(view, ".rows li"))
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, view
+        heights = "[...document.querySelectorAll('.rows :is(.text, p)')].map((e) => e.clientHeight)"
+        assert max(page.evaluate(heights), default=0) <= 300, view
+
+
+def test_a_text_from_right_to_left_ends_at_the_left(page: Any, server: Served) -> None:
+    with MemoryStore(server.path) as store:
+        kept = store.store("שלום עולם.", namespace="team")
+    edges = """(element) => [0, 9].map((at) => {
+        const range = new Range();
+        const text = document.createTreeWalker(element, NodeFilter.SHOW_TEXT).nextNode();
+        range.setStart(text, at);
+        range.setEnd(text, at + 1);
+        return range.getBoundingClientRect().left;
+    })"""
+    for view, place in (("/memories", ".rows .text"), (f"/memories/{kept.id}", ".content")):
+        page.goto(view)
+        first, last = page.locator(place).first.evaluate(edges)
+        assert last < first
+
+
 @pytest.mark.parametrize("page", ["light", "dark"], indirect=True)
 @pytest.mark.parametrize("view", VIEWS)
 def test_axe_finds_nothing(page: Any, view: str) -> None:
