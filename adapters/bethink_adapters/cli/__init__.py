@@ -69,14 +69,14 @@ def is_command(word: str) -> bool:
 def _prepare_streams() -> None:
     """Give standard streams that the caller closed, as by ``>&-``, an empty end.
 
-    Characters that a terminal does not know are escaped.
+    Characters that a terminal does not know are escaped; bytes that are no text are refused.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115
-    for stream in (sys.stdout, sys.stderr):
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
+            stream.reconfigure(errors="strict" if stream is sys.stdin else "backslashreplace")
 
 
 def _end_output() -> int:

@@ -23,7 +23,7 @@ from .arguments import (
 from .command import MARK, Context, Failure, Reply, argument, command
 
 if TYPE_CHECKING:
-    from bethink import MemoryStore
+    from bethink import MemoryRecord, MemoryStore
 
 _FILE: Final = argument("--file", metavar="PATH", help="read the text from a file, - for stdin")
 _PAST: Final = {
@@ -63,8 +63,7 @@ def store(context: Context) -> Reply:
     if given.jsonl is not None:
         if any(each is not None for each in (given.text, given.file, given.supersedes)):
             raise Failure("with --jsonl, give neither a text nor --file nor --supersedes", 2)
-        items = list(_lines(given.jsonl))
-        records = context.store.store_many(items, **options, **shared)
+        records = _store_lines(context, given.jsonl, {**options, **shared})
         return Reply([each.to_dict() for each in records], [f"stored {len(records)}"])
     if given.supersedes is not None:
         [shared["supersedes"]] = find_ids(context, [given.supersedes])
@@ -202,21 +201,40 @@ def _count(context: Context, verb: str) -> Reply:
     return Reply({"count": count}, [f"{_PAST[verb]} {count}"], 0 if count else 1)
 
 
-def _lines(source: str) -> Iterator[Any]:
-    """Yield the JSON values of *source*, a path or - for the standard input, a line each."""
+def _store_lines(context: Context, source: str, shared: dict[str, Any]) -> list[MemoryRecord]:
+    """Store a memory for each line of JSON; a failure names the line."""
+    from bethink import ValidationError
+
+    numbers, items = [], []
+    for number, item in _lines(source):
+        numbers.append(number)
+        items.append(item)
+    try:
+        return context.store.store_many(items, **shared)
+    except ValidationError as error:
+        item, colon, reason = str(error).removeprefix("item ").partition(": ")
+        if not (colon and item.isdecimal()):
+            raise
+        raise Failure(f"{_name(source)}, line {numbers[int(item)]}: {reason}", 2) from None
+
+
+def _lines(source: str) -> Iterator[tuple[int, Any]]:
+    """Yield number and JSON value of each line of *source*, a path or - for the standard input."""
     import json
     from pathlib import Path
 
-    is_input = source == "-"
-    name = "standard input" if is_input else source
-    lines = sys.stdin if is_input else Path(source).expanduser().open(encoding="utf-8")
+    lines = sys.stdin if source == "-" else Path(source).expanduser().open(encoding="utf-8")
     with lines:
         for number, line in enumerate(lines, 1):
             if line := line.removeprefix(MARK).strip():
                 try:
-                    yield json.loads(line)
+                    yield number, json.loads(line)
                 except ValueError as error:
-                    raise Failure(f"{name}, line {number}: {error}", 2) from None
+                    raise Failure(f"{_name(source)}, line {number}: {error}", 2) from None
+
+
+def _name(source: str) -> str:
+    return "standard input" if source == "-" else source
 
 
 COMMANDS: Final = (store, update, forget, restore, archive, unarchive, erase, tidy)

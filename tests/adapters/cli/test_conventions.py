@@ -89,6 +89,17 @@ def test_many_memories_come_as_lines_of_json(run: Run, file: Path) -> None:
     assert run("recall", "fine", "--mode", "keyword", "--json").data == []
 
 
+@pytest.mark.parametrize("before", ['"fine"\n', '\n"fine"\n\n'])
+@pytest.mark.parametrize("wrong", ["[1]", '{"content": "x", "importance": "high"}', '{"wrong": 1}'])
+def test_a_refused_memory_among_lines_is_named_by_the_line(
+    run: Run, file: Path, before: str, wrong: str
+) -> None:
+    Path("lines.jsonl").write_text(f"{before}{wrong}\n", encoding="utf-8")
+    done = run("store", "--jsonl", "lines.jsonl")
+    assert done.code == 2
+    assert done.err.startswith(f"bethink: lines.jsonl, line {before.count(chr(10)) + 1}: ")
+
+
 @pytest.mark.parametrize("more", [["a text"], ["--file", "-"], ["--supersedes", "ef5a0645"]])
 def test_lines_of_json_come_alone(run: Run, file: Path, more: list[str]) -> None:
     done = run("store", "--jsonl", "-", *more, text='"a line"\n')

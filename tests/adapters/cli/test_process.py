@@ -89,6 +89,20 @@ def test_help_loads_no_memory_core(file: Path) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals and pipes of POSIX")
+@pytest.mark.parametrize("language", ["C", "C.UTF-8"])
+def test_bytes_on_the_standard_input_that_are_no_text_are_refused(
+    file: Path, language: str
+) -> None:
+    done = subprocess.run(
+        [*COMMAND, "store", "-"],
+        input="Röhre".encode("latin-1"),
+        capture_output=True,
+        env={**environment(file), "LC_ALL": language},
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (2, b"bethink: the text is no UTF-8 at byte 1\n")
+
+
 def test_a_closed_pipe_ends_quietly(file: Path) -> None:
     with MemoryStore(file) as store:
         store.store_many([f"note {number} {'x' * 2_000}" for number in range(300)])
