@@ -44,6 +44,51 @@ def test_the_token_leaves_the_address(page: Any, server: Served) -> None:
     assert page.url == server.address
 
 
+def test_a_token_is_taken_from_an_address_in_an_open_tab(page: Any, server: Served) -> None:
+    opened = page.context.new_page()
+    opened.goto(server.address)
+    opened.get_by_role("dialog", name="Token").wait_for()
+    opened.goto(f"{server.address}#token={server.token}")
+    opened.wait_for_selector(".figures")
+    assert opened.url == server.address
+
+
+def test_a_refused_token_is_named_and_asked_for_again(browser: Any, server: Served) -> None:
+    page = browser.new_page(base_url=server.address)
+    page.goto("/")
+    dialog = page.get_by_role("dialog", name="Token")
+    assert dialog.get_by_role("alert").count() == 0
+    for token in ("wrong", server.token):
+        dialog.get_by_label("Token", exact=True).fill(token)
+        page.keyboard.press("Enter")
+        if token == "wrong":
+            dialog.get_by_role("alert").filter(has_text="refuses").wait_for()
+    page.wait_for_selector(".figures")
+    assert not dialog.is_visible()
+    page.close()
+
+
+def test_a_server_that_is_gone_is_told_and_its_return_heals_every_view(
+    browser: Any, server: Served
+) -> None:
+    page = browser.new_page(base_url=server.address)
+    page.goto(f"/#token={server.token}")
+    for name in ("memories", "data"):
+        page.evaluate(f"customElements.whenDefined('{name}-view').then(() => null)")
+    page.context.set_offline(True)
+    page.keyboard.press("g")
+    page.keyboard.press("m")
+    page.locator(".toast", has_text="The server does not answer.").first.wait_for()
+    assert page.locator("h1", has_text="Memories").is_visible()
+    page.context.set_offline(False)
+    page.keyboard.press("g")
+    page.keyboard.press("d")
+    page.keyboard.press("g")
+    page.keyboard.press("m")
+    page.wait_for_selector("memories-view .rows li")
+    page.close()
+
+
 def test_a_count_leads_to_the_filtered_list(page: Any) -> None:
     page.locator(".shares a", has_text="gotcha").click()
     page.wait_for_selector("memories-view .rows li")

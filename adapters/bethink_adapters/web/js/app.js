@@ -1,7 +1,7 @@
 // The shell: navigation, namespace, theme, keys, messages, and the view of the present address.
 //
-// A view is a module in views/ that defines one custom element. The shell loads the module at the
-// first visit and sets `place` (router.js) at every change of the address. The address holds all
+// A view is a module in views/ that defines one custom element. The shell loads the module of the
+// address first, then the others, and sets `place` (router.js) at every change of the address. The address holds all
 // state of a view; a view reads `place` and calls `go(changedQuery({...}))`.
 
 import * as api from "./core/api.js";
@@ -39,6 +39,7 @@ class App extends BethinkElement {
   opened() {
     this.view = null;
     this.messages = [];
+    this.refused = false;
     this.listen(window, "bethink-place", () => this.show());
     this.listen(window, "bethink-token", () => this.ask());
     this.listen(shared, "change", () => this.update());
@@ -51,7 +52,7 @@ class App extends BethinkElement {
   start() {
     refresh().catch(failed);
     followJournal().catch(failed);
-    this.show();
+    this.show().then(() => ROUTES.forEach(load)); // a browser never asks again for a module that it missed
   }
 
   keys() {
@@ -83,7 +84,7 @@ class App extends BethinkElement {
 
   async search() {
     if (place()?.route !== RECALL) go(href(RECALL.path));
-    await RECALL.load();
+    if (!await load(RECALL)) return;
     requestAnimationFrame(() => requestAnimationFrame(() => this.querySelector("input[type=search]")?.focus()));
   }
 
@@ -92,8 +93,8 @@ class App extends BethinkElement {
     const found = place() ?? { route: HOME, params: {}, query: new URLSearchParams() };
     const turn = ++this.turn;
     if (this.view?.localName !== found.route.tag) {
-      await found.route.load();
-      if (turn !== this.turn) return;
+      if (!await load(found.route)) failed(new api.Problem(api.SILENT));
+      if (turn !== this.turn || !customElements.get(found.route.tag)) return;
       this.view = document.createElement(found.route.tag);
     }
     this.view.place = found;
@@ -102,6 +103,8 @@ class App extends BethinkElement {
   }
 
   ask() {
+    this.refused = api.hasToken();
+    this.update();
     const dialog = this.querySelector("dialog.token");
     if (dialog && !dialog.open) dialog.showModal();
     else if (!dialog) setTimeout(() => this.ask());
@@ -151,6 +154,7 @@ class App extends BethinkElement {
       <dialog class="token" aria-label="Token"><form method="dialog" @submit=${(event) => this.enter(event)}>
         <h1>Enter a token</h1>
         <p class="soft">The server prints the path of the file of tokens at the start. <code>bethink serve --open</code> opens this page with a token.</p>
+        ${this.refused && html`<p class="bad" role="alert">The server refuses the present token.</p>`}
         <label>Token <input name="token" type="password" autocomplete="off" required></label>
         <div class="actions"><button class="first">Continue</button></div></form></dialog>
       <dialog class="help" aria-label="Keys"><div class="sheet"><h1>Keys</h1>
@@ -159,6 +163,9 @@ class App extends BethinkElement {
       <bethink-palette .commands=${() => this.commands()}></bethink-palette>`;
   }
 }
+
+/** Load the module of *route*; return false if the server is gone. @param {import("./core/router.js").Route} route */
+const load = (route) => route.load().then(() => true, () => false);
 
 /** Every namespace, and every path above. */
 function namespaces() {
@@ -172,6 +179,7 @@ function namespaces() {
 }
 
 api.takeToken();
+addEventListener("hashchange", () => api.takeToken() && location.reload());
 apply();
 install(ROUTES);
 define("bethink-app", App);

@@ -14,12 +14,16 @@ export class Problem extends Error {
   }
 }
 
-/** Take the token of `#token=…` out of the address. */
+/** What a request to a server that is gone throws. */
+export const SILENT = { status: 0, title: "No answer", detail: "The server does not answer." };
+
+/** Take the token of `#token=…` out of the address; return whether there was a token. */
 export function takeToken() {
   const found = new URLSearchParams(location.hash.slice(1)).get("token");
-  if (!found) return;
+  if (!found) return false;
   setToken(found);
   history.replaceState(history.state, "", location.pathname + location.search);
+  return true;
 }
 
 /** @param {string} token */
@@ -49,7 +53,7 @@ export async function send(method, path, options = {}) {
     reply = await fetch(address(path, options.query), { method, headers, body, signal: options.signal });
   } catch (error) {
     if (options.signal?.aborted) throw error;
-    throw new Problem({ status: 0, title: "No answer", detail: "The server does not answer." });
+    throw new Problem(SILENT);
   }
   if (reply.ok) return reply;
   const told = await reply.json().catch(() => ({ status: reply.status, title: reply.statusText }));
