@@ -64,7 +64,26 @@ def test_a_refused_token_is_named_and_asked_for_again(browser: Any, server: Serv
         if token == "wrong":
             dialog.get_by_role("alert").filter(has_text="refuses").wait_for()
     page.wait_for_selector(".figures")
-    assert not dialog.is_visible()
+    dialog.wait_for(state="hidden")
+    page.close()
+
+
+def test_a_late_refusal_of_a_former_token_asks_nobody(browser: Any, server: Served) -> None:
+    page = browser.new_page(base_url=server.address)
+    page.goto("/")
+    page.evaluate(
+        """async (token) => {
+          const api = await import("/web/js/core/api.js");
+          api.setToken("wrong");
+          const late = api.get("/stats").catch((problem) => problem.status);
+          api.setToken(token);
+          window.said = 0;
+          addEventListener("bethink-token", () => window.said++);
+          window.status401 = await late;
+        }""",
+        server.token,
+    )
+    assert page.evaluate("[window.status401, window.said]") == [401, 0]
     page.close()
 
 

@@ -1,7 +1,7 @@
 // The shell: navigation, namespace, theme, keys, messages, and the view of the present address.
 //
 // A view is a module in views/ that defines one custom element. The shell loads the module of the
-// address first, then the others, and sets `place` (router.js) at every change of the address. The address holds all
+// address first, sets `place` (router.js) at every change of the address. The address holds all
 // state of a view; a view reads `place` and calls `go(changedQuery({...}))`.
 
 import * as api from "./core/api.js";
@@ -10,7 +10,6 @@ import { keys, known } from "./core/keys.js";
 import { changedQuery, go, href, install, place } from "./core/router.js";
 import { followJournal, refresh, shared, values } from "./core/state.js";
 import { each, html } from "./core/template.js";
-import { THEMES, apply, nextTheme, setTheme, theme } from "./core/theme.js";
 import { failed, toasts } from "./core/toasts.js";
 import { choice } from "./parts/choice.js";
 import "./parts/conflict_count.js";
@@ -52,7 +51,7 @@ class App extends BethinkElement {
   start() {
     refresh().catch(failed);
     followJournal().catch(failed);
-    this.show().then(() => ROUTES.forEach(load)); // a browser never asks again for a module that it missed
+    this.show().then(() => ROUTES.forEach((route) => route.load().catch(() => 0))); // only once
   }
 
   keys() {
@@ -78,13 +77,14 @@ class App extends BethinkElement {
 
   /** @param {string} name of a theme */
   wear(name) {
-    setTheme(name);
+    localStorage.setItem(THEME, name);
+    showTheme();
     this.update();
   }
 
   async search() {
     if (place()?.route !== RECALL) go(href(RECALL.path));
-    if (!await load(RECALL)) return;
+    await RECALL.load();
     requestAnimationFrame(() => requestAnimationFrame(() => this.querySelector("input[type=search]")?.focus()));
   }
 
@@ -93,7 +93,7 @@ class App extends BethinkElement {
     const found = place() ?? { route: HOME, params: {}, query: new URLSearchParams() };
     const turn = ++this.turn;
     if (this.view?.localName !== found.route.tag) {
-      if (!await load(found.route)) failed(new api.Problem(api.SILENT));
+      await found.route.load().catch(() => failed(new api.Problem()));
       if (turn !== this.turn || !customElements.get(found.route.tag)) return;
       this.view = document.createElement(found.route.tag);
     }
@@ -164,8 +164,14 @@ class App extends BethinkElement {
   }
 }
 
-/** Load the module of *route*; return false if the server is gone. @param {import("./core/router.js").Route} route */
-const load = (route) => route.load().then(() => true, () => false);
+const THEME = "bethink-theme";
+const THEMES = ["auto", "light", "dark"]; // auto follows the system
+const theme = () => localStorage.getItem(THEME) ?? "auto";
+const nextTheme = () => THEMES[(THEMES.indexOf(theme()) + 1) % THEMES.length];
+
+function showTheme() {
+  document.documentElement.dataset.theme = theme();
+}
 
 /** Every namespace, and every path above. */
 function namespaces() {
@@ -180,6 +186,6 @@ function namespaces() {
 
 api.takeToken();
 addEventListener("hashchange", () => api.takeToken() && location.reload());
-apply();
+showTheme();
 install(ROUTES);
 define("bethink-app", App);

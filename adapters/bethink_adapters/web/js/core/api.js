@@ -2,10 +2,10 @@
 
 const TOKEN = "bethink-token";
 
-/** A refused request, as RFC 9457 tells it. */
+/** A refused request, as RFC 9457 tells it, or a request without an answer. */
 export class Problem extends Error {
-  /** @param {{status: number, title?: string, detail?: string, type?: string, errors?: any[]}} told */
-  constructor(told) {
+  /** @param {{status: number, title?: string, detail?: string, type?: string, errors?: any[]}} [told] */
+  constructor(told = { status: 0, title: "No answer", detail: "The server does not answer." }) {
     super(told.detail || told.title || `error ${told.status}`);
     this.status = told.status;
     this.title = told.title ?? "";
@@ -14,10 +14,7 @@ export class Problem extends Error {
   }
 }
 
-/** What a request to a server that is gone throws. */
-export const SILENT = { status: 0, title: "No answer", detail: "The server does not answer." };
-
-/** Take the token of `#token=…` out of the address; return whether there was a token. */
+/** Take the token of `#token=…` out of the address; return whether there is one. */
 export function takeToken() {
   const found = new URLSearchParams(location.hash.slice(1)).get("token");
   if (!found) return false;
@@ -31,7 +28,8 @@ export function setToken(token) {
   sessionStorage.setItem(TOKEN, token.trim());
 }
 
-export const hasToken = () => Boolean(sessionStorage.getItem(TOKEN));
+const token = () => sessionStorage.getItem(TOKEN) ?? "";
+export const hasToken = () => token() !== "";
 
 /** @typedef {{query?: Record<string, unknown>, body?: unknown, ifMatch?: string | null,
  *   signal?: AbortSignal}} Options  a `Blob` as the body is sent as it is */
@@ -40,7 +38,8 @@ export const hasToken = () => Boolean(sessionStorage.getItem(TOKEN));
  * @param {string} method @param {string} path below /v1 @param {Options} [options] */
 export async function send(method, path, options = {}) {
   const headers = new Headers();
-  headers.set("Authorization", `Bearer ${sessionStorage.getItem(TOKEN) ?? ""}`);
+  const sent = token();
+  headers.set("Authorization", `Bearer ${sent}`);
   if (options.ifMatch) headers.set("If-Match", options.ifMatch);
   let body;
   if (options.body instanceof Blob) body = options.body;
@@ -53,11 +52,11 @@ export async function send(method, path, options = {}) {
     reply = await fetch(address(path, options.query), { method, headers, body, signal: options.signal });
   } catch (error) {
     if (options.signal?.aborted) throw error;
-    throw new Problem(SILENT);
+    throw new Problem();
   }
   if (reply.ok) return reply;
   const told = await reply.json().catch(() => ({ status: reply.status, title: reply.statusText }));
-  if (reply.status === 401) dispatchEvent(new Event("bethink-token"));
+  if (reply.status === 401 && sent === token()) dispatchEvent(new Event("bethink-token"));
   throw new Problem({ ...told, status: reply.status });
 }
 
