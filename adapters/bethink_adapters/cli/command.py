@@ -163,7 +163,7 @@ class Context:
     def text(self, given: str | None, file: str | None = None) -> str:
         """Return the text of an argument, of *file*, or of the standard input for ``-``.
 
-        A byte order mark before the text is no part of the text.
+        A byte order mark before the text, and the end of the last line, are no part of the text.
         """
         from pathlib import Path
 
@@ -173,10 +173,12 @@ class Context:
         if source is None:
             raise Failure("no text: give one, --file PATH, or - for the standard input", 2)
         if source == "-":
-            return sys.stdin.read().removeprefix(MARK)
-        if file is not None:
-            return Path(file).expanduser().read_text(encoding="utf-8").removeprefix(MARK)
-        return source
+            source = sys.stdin.read()
+        elif file is not None:
+            source = Path(file).expanduser().read_text(encoding="utf-8")
+        else:
+            return source
+        return source.removeprefix(MARK).removesuffix("\n")
 
     def confirm(
         self,
