@@ -38,9 +38,9 @@ class PastVerbs(Memories):
     @property
     def _moments(self) -> Moments:
         """The moments in use, the same for all threads."""
-        known: Moments | None = self.__dict__.get("moments")
+        known: Moments | None = self.__dict__.get("_moments")
         if known is None:
-            kept: Moments = self.__dict__.setdefault("moments", Moments(self._engine))
+            kept: Moments = self.__dict__.setdefault("_moments", Moments(self._engine))
             return kept
         return known
 
