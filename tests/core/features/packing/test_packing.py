@@ -413,6 +413,9 @@ def test_a_blank_query_packs_the_newest_and_the_most_important(clock: Clock) -> 
         assert [hit.memory.content for hit in packed.results] == ["new note", "old rule"]
         first = packed.results[0]
         assert first.score == pytest.approx(sum(first.explain().contributions.values()))
+        for options in ({"k": 1}, {"min_score": first.score}, {"min_share": 1.0}):
+            (only,) = store.pack("", touch=False, **options).results
+            assert only.memory.content == "new note"
         assert store.pack(None, where={"importance": 0.3}).results[0].memory.access_count == 1
         assert [hit.memory.content for hit in store.pack("", budget_tokens=20).results] == []
         assert "old note" in store.pack("", min_score=0.1).text
