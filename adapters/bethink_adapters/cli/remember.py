@@ -212,8 +212,10 @@ def _store_lines(context: Context, source: str, shared: dict[str, Any]) -> list[
     try:
         return context.store.store_many(items, **shared)
     except ValidationError as error:
-        item, colon, reason = str(error).removeprefix("item ").partition(": ")
-        if not (colon and item.isdecimal()):
+        item, _, reason = str(error).removeprefix("item ").partition(": ")
+        if len(numbers) == 1:  # a single item is not numbered
+            item, reason = "0", str(error)
+        elif not item.isdecimal():
             raise
         raise Failure(f"{_name(source)}, line {numbers[int(item)]}: {reason}", 2) from None
 

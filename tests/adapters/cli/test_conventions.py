@@ -96,7 +96,7 @@ def test_the_end_of_the_last_line_is_no_part_of_a_text(run: Run, given: str, kep
     assert run("store", "--file", "note.txt", "--json").data["content"] == kept
 
 
-@pytest.mark.parametrize("before", ['"fine"\n', '\n"fine"\n\n'])
+@pytest.mark.parametrize("before", ["", "\n", '"fine"\n', '\n"fine"\n\n'])
 @pytest.mark.parametrize("wrong", ["[1]", '{"content": "x", "importance": "high"}', '{"wrong": 1}'])
 def test_a_refused_memory_among_lines_is_named_by_the_line(
     run: Run, file: Path, before: str, wrong: str
