@@ -205,19 +205,17 @@ def _store_lines(context: Context, source: str, shared: dict[str, Any]) -> list[
     """Store a memory for each line of JSON; a failure names the line."""
     from bethink import ValidationError
 
-    numbers, items = [], []
-    for number, item in _lines(source):
-        numbers.append(number)
-        items.append(item)
+    lines = list(_lines(source))
     try:
-        return context.store.store_many(items, **shared)
+        return context.store.store_many([item for _, item in lines], **shared)
     except ValidationError as error:
         item, _, reason = str(error).removeprefix("item ").partition(": ")
-        if len(numbers) == 1:  # a single item is not numbered
+        if len(lines) == 1:  # a single item is not numbered
             item, reason = "0", str(error)
         elif not item.isdecimal():
             raise
-        raise Failure(f"{_name(source)}, line {numbers[int(item)]}: {reason}", 2) from None
+        number, _ = lines[int(item)]
+        raise Failure(f"{_name(source)}, line {number}: {reason}", 2) from None
 
 
 def _lines(source: str) -> Iterator[tuple[int, Any]]:

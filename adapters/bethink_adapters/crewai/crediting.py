@@ -45,7 +45,7 @@ def credit(
         if record.id not in found and overlaps(result.answer, record.content, result.question)
     ]
     if repeated:
-        found |= dict.fromkeys(repeated, _signal(result, judge))
+        found |= dict.fromkeys(repeated, _judgement(result, judge))
     return found
 
 
@@ -62,7 +62,7 @@ def overlaps(answer: str, content: str, question: str = "") -> bool:
     return bool(shared) and len(shared) >= _MIN_SHARE * len(few) and numbers <= many
 
 
-def _signal(result: TaskResult, judge: Judge | None) -> Judgement:
+def _judgement(result: TaskResult, judge: Judge | None) -> Judgement:
     if result.output is None:
         return "useless"
     return (judge(result.output) if judge else None) or "useful"

@@ -38,11 +38,10 @@ class PastVerbs(Memories):
     @property
     def _moments(self) -> Moments:
         """The moments in use, the same for all threads."""
-        known: Moments | None = self.__dict__.get("_moments")
-        if known is None:
-            kept: Moments = self.__dict__.setdefault("_moments", Moments(self._engine))
-            return kept
-        return known
+        if "_moments" not in self.__dict__:
+            self.__dict__.setdefault("_moments", Moments(self._engine))
+        moments: Moments = self.__dict__["_moments"]
+        return moments
 
     def _engine_at(self, as_of: When | None) -> Engine:
         return self._engine if as_of is None else self._moments.engine(self._moments.find(as_of))

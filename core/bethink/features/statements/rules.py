@@ -235,6 +235,11 @@ def _owners_differ(pair: _Pair, shared: frozenset[str]) -> bool:
     )
 
 
+def _same_subject(x: Statement, y: Statement) -> bool:
+    """Say whether both are about the speaker, or both about nobody in particular."""
+    return (x.personal and y.personal) or (x.vague and y.vague)
+
+
 def _is_passing(pair: _Pair) -> bool:
     """Return whether either statement is about nobody in particular, or about a passing action."""
     x, y = pair.x, pair.y
@@ -244,10 +249,9 @@ def _is_passing(pair: _Pair) -> bool:
 def _denial(pair: _Pair) -> Finding | None:
     """Find a denial of a statement; a denied special case leaves the general case standing."""
     denied, said = (pair.x, pair.y) if pair.x.denied else (pair.y, pair.x)
-    shared, both_vague = len(pair.common), denied.vague and said.vague
-    same_subject = both_vague or (denied.personal and said.personal)
+    shared = len(pair.common)
     # One shared word is a shared topic, not a shared claim.
-    if shared < 2 and not (denied.bag == said.bag and same_subject):
+    if shared < 2 and not (denied.bag == said.bag and _same_subject(denied, said)):
         return ("possible", "denial", pair.overlap) if _is_cancelled(denied, said) else None
     whole = shared >= MOST_SHARED * len(denied.bag) or _is_denied_whole(pair, denied, said)
     if whole and not _owners_differ(pair, pair.common):
@@ -305,9 +309,8 @@ def _swap(pair: _Pair) -> Finding | None:
     # Other rules compare numbers and units.
     if measures and (x.amounts != y.amounts or any(v.unit for v in x.values)):
         return None
-    # The same words in a new order differ only by roles: "from Oslo to Rome", "tea over coffee".
-    roles, others_roles = pair.a.roles, pair.b.roles
-    if sorted(one) == sorted(two) and all(roles.get(t) == others_roles.get(t) for t in one):
+    # The same words in a new order differ only by roles: "tea over coffee".
+    if sorted(one) == sorted(two) and not _roles_differ(pair, one):
         return None
     if len(one) > 1 and len(two) > 1 and _uses_differ(pair, one[-1], two[-1]):
         return None
@@ -330,6 +333,12 @@ def _swap(pair: _Pair) -> Finding | None:
     several = not exclusive and not lex.MULTI_VALUED.isdisjoint(pair.common)
     sure = exclusive or ((names or kept >= MIN_SUBJECT_TERMS) and not several)
     return ("likely" if sure else "possible"), "value", named
+
+
+def _roles_differ(pair: _Pair, terms: tuple[str, ...]) -> bool:
+    """Return whether a term changes roles: "from Oslo to Rome", "tea over coffee"."""
+    one, other = pair.a.roles, pair.b.roles
+    return any(one.get(term) != other.get(term) for term in terms)
 
 
 def _uses_differ(pair: _Pair, one: str, other: str) -> bool:
@@ -363,12 +372,18 @@ def _renamed(pair: _Pair) -> Finding | None:
         return None
     x, y = pair.x.terms, pair.y.terms
     for post in sorted(lex.UNIQUE & pair.common):
-        after = enumerate(zip(x[x.index(post) :], y[y.index(post) :], strict=False))
-        differing = ((place, *terms) for place, terms in after if terms[0] != terms[1])
-        place, one, two = next(differing, (0, "", ""))
-        if place > 1 and one in pair.a.names and two in pair.b.names:
+        one, two, kept = _first_difference(x[x.index(post) :], y[y.index(post) :])
+        if kept > 1 and one in pair.a.names and two in pair.b.names:
             return "likely", "value", f"{one} / {two}"
     return None
+
+
+def _first_difference(s: tuple[str, ...], t: tuple[str, ...]) -> tuple[str, str, int]:
+    """Return the first differing terms of two sequences that both go on, and the places."""
+    for place, (one, two) in enumerate(zip(s, t, strict=False)):
+        if one != two:
+            return one, two, place
+    return "", "", 0
 
 
 def _is_exclusive(before: tuple[str, ...], after: tuple[str, ...], single: bool) -> bool:

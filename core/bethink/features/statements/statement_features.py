@@ -210,7 +210,6 @@ def extract_features(text: str) -> StatementFeatures:
     bag = _union([s.bag for s in statements])
     if not bag and set(_find_signs(told)) > set(figures):  # ">= 2" has no word but is about 2
         bag = _set(figures)
-    addresses = _ADDRESS.findall(text) if "@" in text else ()
     order = tuple(t for token in tokens if (t := token if token in lex.PRONOUNS else _term(token)))
     terms = order if lex.PRONOUNS.isdisjoint(order) else tuple(filter(None, map(_term, tokens)))
     return StatementFeatures(
@@ -218,7 +217,7 @@ def extract_features(text: str) -> StatementFeatures:
         bag=bag,
         amounts=_set((v.kind, v.amount) for s in statements for v in s.values),
         # Names are found by capital letters, so in the text before folding.
-        names=_set(map(_term, " ".join((*_NAMES.findall(text), *addresses)).casefold().split())),
+        names=_set(map(_term, _find_names(text).casefold().split())),
         words=terms,
         order=order,
         main_words=tuple(term for term in terms if term not in lex.DETAIL_TERMS),
@@ -269,6 +268,11 @@ def _union(sets: Sequence[frozenset[str]]) -> frozenset[str]:
 def _set(items: Iterable[_T]) -> frozenset[_T]:
     """Return the set of *items*; empty sets are shared, since most are empty."""
     return frozenset(items) or _EMPTY_SET
+
+
+def _find_names(text: str) -> str:
+    addresses = _ADDRESS.findall(text) if "@" in text else ()
+    return " ".join((*_NAMES.findall(text), *addresses))
 
 
 def _roles(tokens: Sequence[str]) -> dict[str, frozenset[str]]:
