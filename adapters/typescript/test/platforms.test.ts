@@ -55,7 +55,9 @@ const PAGE = `<!doctype html><script type="importmap">{"imports":
   await fetch("/found", { method: "POST", body: JSON.stringify(found) });
 </script>`;
 
-const chromium = (process.env["PATH"] ?? "").split(delimiter).map((folder) => join(folder, "chromium")).find(existsSync);
+const chromium = ["chromium-headless-shell", "chromium"]
+  .flatMap((name) => (process.env["PATH"] ?? "").split(delimiter).map((folder) => join(folder, name)))
+  .find(existsSync);
 
 test("works in a browser, from a page of an allowed origin", { skip: !chromium }, async () => {
   let tell: (found: string) => void;

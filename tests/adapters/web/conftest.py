@@ -118,7 +118,8 @@ def is_fault(said: Any) -> bool:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    names = ("chromium-headless-shell", "chromium", "chromium-browser")
+    chromium = next(filter(None, map(shutil.which, names)), None)
     if chromium is None:
         pytest.fail("Chromium is not installed")
     with sync_api.sync_playwright() as playwright:
