@@ -25,6 +25,7 @@ from langgraph.graph.message import add_messages
 from langgraph.types import Command, interrupt
 
 from bethink import EVERYWHERE, MemoryStore, StoreClosedError, Subtree, ValidationError
+from bethink.adapting import keys_between
 from bethink_adapters.langgraph import BethinkSaver
 
 from .contract import LOOKALIKES, SlowStore, cancel_in_write
@@ -531,6 +532,38 @@ def test_all_threads_are_listed_newest_first(store: MemoryStore) -> None:
         return [each.metadata["step"] async for each in saver.alist(of("t1"), limit=1)]
 
     assert asyncio.run(listed()) == [3]
+
+
+def test_threads_with_common_ids_are_listed_whole(store: MemoryStore) -> None:
+    saver = BethinkSaver(store)
+    for step in range(3):
+        put(saver, "source", {"step": step}, step=step)
+        config = held(saver, "source")[0].config
+        saver.put_writes(config, [("step", step)], "task")
+    for number in range(20):
+        saver.copy_thread("source", f"copy{number}")
+    listed = list(saver.list(None))
+    assert [each.metadata["step"] for each in listed] == [2] * 21 + [1] * 21 + [0] * 21
+    assert len({str(each.config) for each in listed}) == 63
+    for each in listed:
+        assert each == saver.get_tuple(each.config)
+        assert [value for _, _, value in each.pending_writes or ()] == [each.metadata["step"]]
+
+
+def test_the_newest_of_many_threads_are_found_in_few_reads(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saver, reads = BethinkSaver(store), list[Any]()
+    for number in range(50):
+        put(saver, f"t{number}", {}, step=number)
+
+    def counted(*asked: Any, **more: Any) -> Any:
+        reads.append(asked)
+        return keys_between(*asked, **more)
+
+    monkeypatch.setattr("bethink_adapters.langgraph.checkpoints.keys_between", counted)
+    assert [each.metadata["step"] for each in saver.list(None, limit=3)] == [49, 48, 47]
+    assert len(reads) == 4  # of the checkpoints, and of the writes in each thread
 
 
 def test_a_deleted_thread_is_not_back_by_a_put_that_was_cancelled() -> None:

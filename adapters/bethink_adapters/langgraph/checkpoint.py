@@ -9,7 +9,9 @@ One class serves sync and async graphs, from any thread and event loop.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import random
+import sys
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -27,11 +29,11 @@ from . import threads
 from .arrivals import Arrivals, Written
 from .checkpoints import (
     CHECKPOINTS,
+    PAGE,
     checkpoint_key,
     config_of,
     configured,
     from_text,
-    id_of,
     in_order,
     is_small,
     made_at,
@@ -40,7 +42,7 @@ from .checkpoints import (
     thread_place,
     to_text,
     value_key,
-    writes_after,
+    with_writes,
 )
 from .opened import Opened
 
@@ -90,7 +92,7 @@ class BethinkSaver(Opened, _Base):
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return the checkpoint named by *config*, or the latest of the thread."""
         record = self._record(config)
-        return None if record is None else self._tuple(record, self._metadata(record))
+        return None if record is None else next(self._tuples([record]))
 
     def list(
         self,
@@ -104,14 +106,15 @@ class BethinkSaver(Opened, _Base):
 
         *filter* are metadata to be equal; only checkpoints older than *before* are listed.
         """
-        left = limit
-        for record in self._listed(config, before):
-            if left is not None and left <= 0:
+        left = sys.maxsize if limit is None else limit
+        if left <= 0:
+            return
+        for records in self._listed(config, before, PAGE if filter else min(left, PAGE)):
+            passing = [each for each in records if self._passes(each, filter or {})][:left]
+            yield from self._tuples(passing)
+            left -= len(passing)
+            if not left:
                 return
-            metadata = self._metadata(record)
-            if all(metadata.get(name) == value for name, value in (filter or {}).items()):
-                left = None if left is None else left - 1
-                yield self._tuple(record, metadata)
 
     def put(
         self,
@@ -237,31 +240,43 @@ class BethinkSaver(Opened, _Base):
     def _metadata(self, record: MemoryRecord) -> Any:
         return self._load(record.value["metadata"])
 
+    def _passes(self, record: MemoryRecord, filter: Mapping[str, Any]) -> bool:
+        """Return whether the metadata of the checkpoint equal *filter*."""
+        metadata = self._metadata(record) if filter else {}
+        return all(metadata.get(name) == value for name, value in filter.items())
+
     def _record(self, config: RunnableConfig) -> MemoryRecord | None:
         """Return the checkpoint named by *config*, or the latest."""
         thread, graph, id = _named(config)
         namespace = place(self.namespace, thread, graph)
         if id is None:
-            return next(newest(self.store, namespace), None)
+            (found,) = next(newest(self.store, namespace, most=1), [None])
+            return found
         return self.store.get(namespace=namespace, key=checkpoint_key(id))
 
     def _listed(
-        self, config: RunnableConfig | None, before: RunnableConfig | None
-    ) -> Iterator[MemoryRecord]:
-        """Return the checkpoints of a thread, of a graph in a thread, or of all, newest first."""
+        self, config: RunnableConfig | None, before: RunnableConfig | None, most: int
+    ) -> Iterator[Sequence[MemoryRecord]]:
+        """Return the checkpoints of a thread, of a graph in a thread, or of all, newest first.
+
+        About *most* are read at a time.
+        """
         bound = None if before is None else before["configurable"].get("checkpoint_id")
         if config is None:
-            return newest(self.store, Subtree(self.namespace), bound)
+            return newest(self.store, Subtree(self.namespace), bound, most)
         thread, graph, id = _named(config)
         scope: str | Subtree = Subtree(thread_place(self.namespace, thread))
         if config["configurable"].get("checkpoint_ns") is not None:
             scope = place(self.namespace, thread, graph)
         if id is None:
-            return newest(self.store, scope, bound)
-        return iter(self.store.all(namespace=scope, where={"key": checkpoint_key(id)}))
+            return newest(self.store, scope, bound, most)
+        return iter([self.store.all(namespace=scope, where={"key": checkpoint_key(id)})])
 
-    def _tuple(self, record: MemoryRecord, metadata: Any) -> CheckpointTuple:
-        """Return the checkpoint in *record*, with values and later writes."""
+    def _tuples(self, records: Sequence[MemoryRecord]) -> Iterator[CheckpointTuple]:
+        """Yield the checkpoints in *records*, with values and later writes."""
+        return itertools.starmap(self._tuple, with_writes(self.store, records))
+
+    def _tuple(self, record: MemoryRecord, writes: Sequence[MemoryRecord]) -> CheckpointTuple:
         from langgraph.checkpoint.base import CheckpointTuple
 
         config, state = config_of(record), record.value
@@ -270,12 +285,11 @@ class BethinkSaver(Opened, _Base):
             held = None if key is None else self.store.get(namespace=record.namespace, key=key)
             if held is not None:
                 checkpoint["channel_values"][name] = self._load(held.value)
-        writes = writes_after(self.store, record.namespace, id_of(record))
         parent = {**config["configurable"], "checkpoint_id": state["parent"]}
         return CheckpointTuple(
             config=config,  # type: ignore[arg-type]
             checkpoint=checkpoint,
-            metadata=metadata,
+            metadata=self._metadata(record),
             parent_config={"configurable": parent} if state["parent"] else None,
             pending_writes=[(t, name, self._load(value)) for t, (name, value) in in_order(writes)],
         )

@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import base64
 import zlib
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from heapq import merge
 from typing import Any, Final
 
 from bethink import MemoryRecord, MemoryStore, segment, unsegment
-from bethink.adapting import Scope, keys_between, last_between
+from bethink.adapting import Scope, keys_between
 
 from ..shared.texts import digest
 
@@ -30,6 +30,8 @@ CHECKPOINTS: Final = {"category": "checkpoint"}
 _AFTER_SLASH: Final = chr(ord("/") + 1)
 _INLINE: Final = 256  # characters
 _DEFLATED: Final = "z:"
+PAGE: Final = 16
+"""So many checkpoints are read at a time."""
 
 
 def place(root: str, thread: object, graph: str) -> str:
@@ -89,27 +91,45 @@ def record_id(namespace: str, id: str) -> str:
     return f"checkpoint:{digest(told)}"
 
 
-def writes_after(store: MemoryStore, namespace: str, id: str) -> list[MemoryRecord]:
-    """Return the records of all writes after checkpoint *id*."""
-    prefix = f"writes/{segment(id)}"
-    return keys_between(store, namespace, f"{prefix}/", prefix + _AFTER_SLASH)
+def writes_after(
+    store: MemoryStore, namespace: str, ids: Iterable[str]
+) -> dict[str, list[MemoryRecord]]:
+    """Return the records of all writes after checkpoints *ids*, by id, from a single read."""
+    written: dict[str, list[MemoryRecord]] = {id: [] for id in ids}
+    named = [f"writes/{segment(id)}" for id in written]
+    low, high = min(f"{each}/" for each in named), max(each + _AFTER_SLASH for each in named)
+    for record in keys_between(store, namespace, low, high):
+        if (id := id_of(record)) in written:
+            written[id].append(record)
+    return written
 
 
-def newest(store: MemoryStore, scope: Scope, before: str | None = None) -> Iterator[MemoryRecord]:
-    """Yield the checkpoints in *scope*, the greatest id first, each read when asked for.
+def newest(
+    store: MemoryStore, scope: Scope, before: str | None = None, most: int = PAGE
+) -> Iterator[list[MemoryRecord]]:
+    """Yield the checkpoints in *scope*, the greatest id first, about *most* at a time.
 
-    All ids are less than *before*.
+    All ids are less than *before*. A copied thread has the ids of the original: checkpoints with
+    one id come together.
     """
-    namespaces = [scope] if isinstance(scope, str) else store.namespaces(scope)
-    each = [_newest_of(store, namespace, before) for namespace in namespaces]
-    return each[0] if len(each) == 1 else merge(*each, key=id_of, reverse=True)
-
-
-def _newest_of(store: MemoryStore, namespace: str, before: str | None) -> Iterator[MemoryRecord]:
     below = checkpoint_key(before) if before else f"checkpoint{_AFTER_SLASH}"
-    while record := last_between(store, namespace, "checkpoint/", below):
-        yield record
-        below = str(record.key)
+    while found := keys_between(store, scope, "checkpoint/", below, last=most):
+        below = str(found[-1].key)
+        if not isinstance(scope, str):
+            alike = store.all(namespace=scope, where={"key": below})
+            found = [*(each for each in found if each.key != below), *alike]
+        yield found
+
+
+def with_writes(
+    store: MemoryStore, records: Iterable[MemoryRecord]
+) -> Iterator[tuple[MemoryRecord, list[MemoryRecord]]]:
+    """Yield each checkpoint in *records* with the writes after; one read serves a namespace."""
+    listed, ids = list(records), defaultdict[str, list[str]](list)
+    for record in listed:
+        ids[record.namespace].append(id_of(record))
+    written = {name: writes_after(store, name, found) for name, found in ids.items()}
+    return ((record, written[record.namespace][id_of(record)]) for record in listed)
 
 
 def is_small(value: object) -> bool:

@@ -95,7 +95,7 @@ def written(
         record = store.get(namespace=namespace, key=checkpoint_key(parent))
         if record is None:
             break
-        after = in_order(writes_after(store, namespace, parent))
+        after = in_order(writes_after(store, namespace, [parent])[parent])
         for task, (channel, value) in reversed(list(after)):
             if channel in open_:
                 told[channel]["writes"].insert(0, (task, channel, load(value)))

@@ -13,6 +13,7 @@ from ..memory.writing import find_live, retire, revise, unexpired, update
 from ..model import fields as checks
 from ..model import filters
 from ..model.filters import All, Compare
+from ..model.namespaces import Scope
 from ..model.port import Page, Reader, Stored
 from ..model.records import MemoryRecord, checked_fields
 
@@ -24,15 +25,15 @@ _NOT_TOGETHER: Final = frozenset(("content", "author", "value", "vectors", "id",
 
 
 def key_range(
-    reader: Reader, namespace: str, low: str, high: str, now: float, *, last: bool = False
+    reader: Reader, scope: Scope, low: str, high: str, now: float, *, last: int = 0
 ) -> list[Stored]:
-    """Return the live records with keys from *low* to before *high*, in order of keys.
+    """Return the live records of *scope* with keys from *low* to before *high*, in order of keys.
 
-    Records expired by *now* are left out; *last* returns the last record only.
+    Records expired by *now* are left out; *last* returns so many of the last, the very last first.
     """
     span = All((Compare(("key",), "$gte", low), Compare(("key",), "$lt", high)))
-    page = Page(1, descending=True, by="key") if last else Page(by="key")
-    return reader.select(namespace, filters.unexpired(span, now), page)
+    page = Page(int(last), descending=True, by="key") if last else Page(by="key")
+    return reader.select(scope, filters.unexpired(span, now), page)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ class Held:
     def last_between(self, namespace: str, low: str, high: str) -> MemoryRecord | None:
         """Return the live record with the greatest key from *low* to before *high*, or None."""
         transaction = self.transaction
-        found = key_range(transaction.writer, namespace, low, high, transaction.now, last=True)
+        found = key_range(transaction.writer, namespace, low, high, transaction.now, last=1)
         return found[0].record if found else None
 
     def are_live(self, ids: Sequence[str]) -> bool:
@@ -150,15 +151,19 @@ def update_all(store: MemoryStore, changes: Mapping[str, Mapping[str, Any]]) -> 
     return engine.all_current(updated)
 
 
-def keys_between(store: MemoryStore, namespace: str, low: str, high: str) -> list[MemoryRecord]:
-    """Return the live records with keys from *low* to before *high*, in order of keys."""
+def keys_between(
+    store: MemoryStore, scope: Scope, low: str, high: str, *, last: int = 0
+) -> list[MemoryRecord]:
+    """Return the live records of *scope* with keys from *low* to before *high*, in order of keys.
+
+    *last* returns so many of the last, the very last first.
+    """
     engine = check_store(store)._engine
-    found = key_range(engine.backend, namespace, low, high, engine.clock())
+    found = key_range(engine.backend, scope, low, high, engine.clock(), last=last)
     return engine.all_current([record for _, record in found])
 
 
 def last_between(store: MemoryStore, namespace: str, low: str, high: str) -> MemoryRecord | None:
     """Return the live record with the greatest key from *low* to before *high*, or None."""
-    engine = check_store(store)._engine
-    found = key_range(engine.backend, namespace, low, high, engine.clock(), last=True)
-    return engine.current(found[0].record) if found else None
+    found = keys_between(store, namespace, low, high, last=1)
+    return found[0] if found else None

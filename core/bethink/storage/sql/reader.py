@@ -52,14 +52,14 @@ class SQLReader:
         states: Collection[State] = LIVE,
     ) -> list[Stored]:
         page = page or Page()
-        condition, everywhere = self._selection(scope, where, states), scope is EVERYWHERE
+        condition = self._selection(scope, where, states)
         if condition.exact:
-            return self._page(condition, page, everywhere=everywhere)
+            return self._page(condition, page, scope)
         passes, end = matcher(where), None if page.limit is None else page.offset + page.limit
         asked = None if end is None else 2 * end + _SPARE_RECORDS
         while True:  # until enough of the records pass the whole filter
             some = page._replace(limit=asked, offset=0)
-            found = self._page(condition, some, everywhere=everywhere)
+            found = self._page(condition, some, scope)
             passing = [each for each in found if passes(each.record)]
             if end is None or asked is None or len(found) < asked or len(passing) >= end:
                 return cut_page(page, passing)
@@ -74,13 +74,14 @@ class SQLReader:
         chosen = f"SELECT row, {OUTLINE} FROM records {using} WHERE {sql} ORDER BY ordinal"
         return _stored(self._rows(chosen, *parameters), to_outline)
 
-    def _page(self, condition: Condition, page: Page, *, everywhere: bool) -> list[Stored]:
-        """Return the *page* of the records that meet *condition*, of all namespaces or of some."""
-        if everywhere and page.by == "ordinal" and page.descending and page.limit is not None:
+    def _page(self, condition: Condition, page: Page, scope: Scope) -> list[Stored]:
+        """Return the *page* of the records of *scope* that meet *condition*."""
+        newest = scope is EVERYWHERE and page.by == "ordinal" and page.descending
+        if newest and page.limit is not None:
             condition = _among_last_rows(condition, page.offset + page.limit)
         sql, parameters, _, using = condition
         order, parameters = order_sql(page), (*parameters, *limits(page))
-        if page.by in ("ordinal", "row", "key"):
+        if page.by in ("ordinal", "row") or (page.by == "key" and isinstance(scope, str)):
             return self.stored(f"{sql} {order} LIMIT ? OFFSET ?", *parameters, using=using)
         # Sorted in a subquery, so that only the chosen records are read whole.
         chosen = f"SELECT row FROM records {using} WHERE {sql} {order} LIMIT ? OFFSET ?"

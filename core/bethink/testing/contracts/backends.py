@@ -176,6 +176,13 @@ class BackendContract(JournalContract):
         earlier = key_range(backend, "default", "c", "d", 4.0)
         assert [each.record.id for each in earlier] == ["c", "past"]
 
+    def test_the_last_keys_of_a_subtree_come_from_all_namespaces(self, backend: Backend) -> None:
+        insert(backend, *(record(key, key=key, namespace=f"a/{key}") for key in ("c", "a", "d")))
+        insert(backend, record("b", key="b", namespace="a"), record("other", key="c"))
+        for scope, found in (("a", ["b"]), (Subtree("a"), ["c", "b"]), (EVERYWHERE, ["c", "c"])):
+            last = key_range(backend, scope, "a", "d", 0.0, last=2)
+            assert [each.record.key for each in last] == found
+
     @pytest.mark.parametrize(
         "scope", [*NAMESPACES, "none", *map(Subtree, (*NAMESPACES, "none")), EVERYWHERE], ids=repr
     )
