@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,6 +23,7 @@ Filter = Mapping[str, Any] | None
 _TOLD: Final = ("author", "thread", "category", "key", "occurred_at")
 
 
+@cache
 def part(name: str) -> ModuleType:
     """Return a module of ``langchain_core``; raise ``MissingExtraError`` without LangChain."""
     return require("langchain", f"langchain_core.{name}")

@@ -45,6 +45,7 @@ _SCALARS: Final[Mapping[str, tuple[type, Callable[[Any], Any], Callable[[Any], A
     "posix path": (PurePosixPath, str, PurePosixPath),
     "windows path": (PureWindowsPath, str, PureWindowsPath),
 }
+_PLAIN: Final = frozenset((str, int, bool, type(None)))  # most values, in short time
 COLLECTIONS: Final[Mapping[str, Any]] = {"tuple": tuple, "set": set, "frozenset": frozenset}
 
 
@@ -59,6 +60,8 @@ def encode(value: Any, name: str, *, is_strict: bool = False) -> Any:
     def inner(item: Any, place: object) -> Any:
         return encode(item, f"{name}[{place!r}]" if name else str(place), is_strict=is_strict)
 
+    if type(value) in _PLAIN:
+        return value
     if isinstance(value, Enum):
         if is_strict and not isinstance(value, str | int):  # which equal the plain value
             raise _unrestorable(value, name)
@@ -87,12 +90,12 @@ def encode(value: Any, name: str, *, is_strict: bool = False) -> Any:
 def decode(value: Any) -> Any:
     """Return the argument of ``encode``; wrappings of an unknown kind stay."""
     if isinstance(value, list):
-        return [decode(item) for item in value]
+        return [item if type(item) in _PLAIN else decode(item) for item in value]
     if not isinstance(value, dict):
         return value
     kind = value.get(WRAP)
     if kind is None:
-        return {key: decode(item) for key, item in value.items()}
+        return {k: item if type(item) in _PLAIN else decode(item) for k, item in value.items()}
     if kind in _SCALARS:
         return _SCALARS[kind][2](value["value"])
     if kind in COLLECTIONS:

@@ -8,6 +8,7 @@ beyond JSON stand inside as in ``encoding``. The record's ``content`` is the sea
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -33,6 +34,7 @@ _CLASSES: Final = {
 }
 
 
+@cache
 def langchain() -> ModuleType:
     """Return the module ``langchain_core.messages``; or raise ``MissingExtraError``."""
     return require("langchain", "langchain_core.messages")
@@ -56,10 +58,11 @@ def as_message(message: object) -> BaseMessage:
 
 def to_item(message: BaseMessage) -> dict[str, Any]:
     """Return *message* as arguments of ``MemoryStore.store``."""
-    author = str(message.name or getattr(message, "role", message.type))
+    data = attributes(message)
+    author = str(message.name or data.get("role", message.type))
     return {
         "content": storable(plain_text(message.content), MAX_CONTENT),
-        "value": {"type": message.type, "data": _kept(attributes(message))},
+        "value": {"type": message.type, "data": _kept(data)},
         "author": storable(author, MAX_LABEL),
     }
 
