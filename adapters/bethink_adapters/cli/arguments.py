@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from bethink import MemoryRecord
 
-STATES: Final = ("live", "superseded", "archived", "forgotten")
+STATES: Final = ("live", "superseded", "archived", "forgotten", "expired")
 SHORT_ID: Final = 8
 """How many of an id's last characters commands show."""
 _UNITS: Final[Mapping[str, float]] = {
@@ -29,7 +29,7 @@ EVERYWHERE: Final = argument(
     help="search all namespaces, not one and its children",
 )
 AS_OF: Final = argument(
-    "--as-of", metavar="WHEN", help="answer of then: time, age (2d), snapshot, or #entry"
+    "--as-of", metavar="WHEN", help="answer as of a time, age (2d), snapshot, or #entry"
 )
 LIMIT: Final = argument("--limit", type=int, default=50, metavar="N", help="at most N (50)")
 YES: Final = (
@@ -37,29 +37,37 @@ YES: Final = (
     argument("--dry-run", action="store_true", help="show the changes, make none"),
 )
 SIMILARITY: Final = argument(
-    "--similarity", type=float, default=0.92, metavar="0..1", help="cosine of repetitions (0.92)"
+    "--similarity",
+    type=float,
+    default=0.92,
+    metavar="0..1",
+    help="least cosine of repetitions (0.92)",
 )
 FILTER: Final = (
-    argument("--where", metavar="JSON", help='filter: {"importance": {"$gte": 0.8}}'),
+    argument(
+        "--where", metavar="JSON", help='only memories that pass, as {"importance": {"$gte": 0.8}}'
+    ),
     argument("--category", help="only memories of the category"),
-    argument("--tag", action="append", metavar="TAG", help="only memories with the tag"),
-    argument("--author", help="only memories by the speaker"),
+    argument(
+        "--tag", action="append", metavar="TAG", help="only memories with the tag; may be repeated"
+    ),
+    argument("--author", help="only memories of the author"),
 )
 _TIMES: Final = ("occurred_at", "expires_at")
 _JSONS: Final = ("value", "metadata")
 FIELDS: Final = (
-    argument("--key", help="name of a changing fact"),
-    argument("--category", help="kind, such as decision"),
-    argument("--tag", action="append", metavar="TAG", dest="tags", help="may be repeated"),
-    argument("--importance", type=float, metavar="0..1", help="how much the memory matters"),
-    argument("--confidence", type=float, metavar="0..1", help="how sure the memory is"),
-    argument("--author", help="who said so"),
-    argument("--thread", help="conversation"),
+    argument("--key", help="name of a fact: a new text under the key replaces the old text"),
+    argument("--category", help="kind of memory, such as decision"),
+    argument("--tag", action="append", metavar="TAG", dest="tags", help="a label; may be repeated"),
+    argument("--importance", type=float, metavar="0..1", help="how much the memory matters (0.5)"),
+    argument("--confidence", type=float, metavar="0..1", help="how sure the memory is (1)"),
+    argument("--author", help="who said the text"),
+    argument("--thread", help="the conversation of the text"),
     argument("--source", help="where the memory comes from"),
-    argument("--value", metavar="JSON", help="value of a fact"),
+    argument("--value", metavar="JSON", help="the fact as data, beside the text"),
     argument("--metadata", metavar="JSON", help="further fields, a JSON object"),
-    argument("--occurred-at", metavar="TIME", help="when the event was: ISO, or age (2d)"),
-    argument("--expires-at", metavar="TIME", help="when the memory ends: ISO, or +7d"),
+    argument("--occurred-at", metavar="TIME", help="when the event was: ISO 8601, or age (2d)"),
+    argument("--expires-at", metavar="TIME", help="when the memory ends: ISO 8601, or +7d"),
 )
 """The fields of a memory."""
 
@@ -171,10 +179,15 @@ def _find_id(context: Context, part: str) -> str:
     return next(iter(found))
 
 
-def elsewhere(context: Context) -> list[str]:
-    """Return a line about the namespaces that hold memories, where a scope holds none."""
+def elsewhere(context: Context, otherwise: str = "nothing found") -> str:
+    """Return the namespaces that hold memories, where a scope holds none; else *otherwise*."""
     from ..surface.verbs import elsewhere
 
     if names := elsewhere(context.store, context.scope):
-        return [f"nothing in {context.namespace!r}; memories are in {names}; -a reads all"]
-    return []
+        return f"nothing in {context.namespace!r}; memories are in {names}; -a reads all"
+    return otherwise
+
+
+def entry_of(text: str) -> int:
+    """Return the number of a journal entry, written as 12 or as #12."""
+    return int(text.removeprefix("#"))

@@ -30,8 +30,12 @@ def repair(context: Context) -> Reply:
 
 
 @command(
-    argument("--before", metavar="WHEN", help="a time, age (90d), snapshot, or #entry"),
-    argument("--keep", metavar="SPAN", help="how much history stays, such as 90d"),
+    argument(
+        "--before",
+        metavar="WHEN",
+        help="remove history before a time, age (90d), snapshot, or #entry",
+    ),
+    argument("--keep", metavar="SPAN", help="the history that stays, such as 90d"),
     YES,
     example="bethink compact --keep 90d --dry-run",
 )
@@ -72,14 +76,18 @@ def _compacted(done: Compaction, verb: str) -> list[str]:
 
 @command(
     argument("url", nargs="?", metavar="URL", help="the database; else that of --db"),
-    argument("--writer", action="append", default=[], metavar="ROLE", help="uses the store"),
-    argument("--reader", action="append", default=[], metavar="ROLE", help="reads the views"),
+    argument(
+        "--writer", action="append", default=[], metavar="ROLE", help="a role that uses the store"
+    ),
+    argument(
+        "--reader", action="append", default=[], metavar="ROLE", help="a role that reads the views"
+    ),
     argument(
         "--tenant-writer",
         action="append",
         default=[],
         metavar="ROLE",
-        help="uses the store for one tenant at a time, ?tenant=NAMESPACE in the URL",
+        help="a role that uses the store for one tenant at a time, ?tenant=NAMESPACE in the URL",
     ),
     example="bethink migrate postgresql://owner@host/db?schema=demo --writer app",
 )
@@ -106,7 +114,12 @@ def migrate(context: Context) -> Reply:
 
 
 @command(
-    argument("--rate", type=float, metavar="RATE", help="fold decay per day into vectors"),
+    argument(
+        "--rate",
+        type=float,
+        metavar="RATE",
+        help="fold importance, and decay per day, into the vectors",
+    ),
     argument("--drop", action="store_true", help="drop the index"),
     example="bethink vector-index -n users/ann",
 )

@@ -60,13 +60,14 @@ class Reply(NamedTuple):
     """The result of a command: *data* for ``--json``, *lines* for readers, the exit *code*.
 
     *paged* lines go through a pager on a terminal. *data* may be an iterator, shown as lines of
-    JSON as the values come.
+    JSON as the values come. A reader of no line gets the reason *empty* on the standard error.
     """
 
     data: Any = None
     lines: Iterable[str] = ()
     code: int = 0
     paged: bool = False
+    empty: str = "nothing found"
 
 
 class Command(NamedTuple):

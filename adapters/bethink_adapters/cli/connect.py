@@ -29,22 +29,41 @@ def _port(text: str) -> int:
 
 
 _MCP: Final = (
-    argument("--tools", choices=("usual", "all"), default="usual", help="nine tools, or all"),
+    argument(
+        "--tools",
+        choices=("usual", "all"),
+        default="usual",
+        help="nine tools, or all fourteen (usual)",
+    ),
     argument("--read-only", action="store_true", help="offer no tool that writes"),
     argument("--http", type=_port, metavar="PORT", help="serve HTTP instead of stdio"),
     argument("--host", default="127.0.0.1", help="the address for --http (127.0.0.1)"),
 )
 _SERVE: Final = (
-    argument("--port", type=_port, default=8420, help="0 takes any free port (8420)"),
+    argument("--port", type=_port, default=8420, help="the port; 0 takes any free port (8420)"),
     argument("--host", default="127.0.0.1", help="the address to listen on (127.0.0.1)"),
     argument("--read-only", action="store_true", help="let no request write"),
     argument("--open", action="store_true", help="open the web interface in the browser"),
     argument("--no-ui", action="store_true", help="serve no web interface"),
     argument("--json", action="store_true", help="print address and token as a line of JSON"),
-    argument("--tokens", metavar="PATH", help="the file of tokens; else the user's"),
-    argument("--new-token", action="store_true", help="add a token, for -n only if given"),
-    argument("--allow-host", action="append", metavar="NAME", default=[], help="may be repeated"),
-    argument("--allow-origin", action="append", metavar="URL", default=[], help="a page's origin"),
+    argument("--tokens", metavar="PATH", help="the file of tokens; else tokens.json of the user"),
+    argument(
+        "--new-token", action="store_true", help="print a new token, for -n only if given, and end"
+    ),
+    argument(
+        "--allow-host",
+        action="append",
+        metavar="NAME",
+        default=[],
+        help="a further name of the server, as in Host; may be repeated",
+    ),
+    argument(
+        "--allow-origin",
+        action="append",
+        metavar="URL",
+        default=[],
+        help="the origin of a page that may ask; may be repeated",
+    ),
 )
 _HOSTS: Final = (
     argument("hosts", nargs="*", metavar="HOST", words=_HOST_NAMES, help=", ".join(_HOST_NAMES)),
@@ -82,7 +101,7 @@ def serve(context: Context) -> Reply:
 
 @command(
     _HOSTS,
-    argument("--no-hooks", action="store_true", help="the server only"),
+    argument("--no-hooks", action="store_true", help="install the server alone"),
     access="none",
     example="bethink install claude-code --dry-run",
 )
@@ -151,7 +170,7 @@ def doctor(context: Context) -> Reply:
 
 
 @command(
-    argument("host", metavar="HOST", choices=_HOST_NAMES, help="such as claude-code"),
+    argument("host", metavar="HOST", choices=_HOST_NAMES, help="the host that calls"),
     access="none",
     example="bethink hook claude-code",
 )

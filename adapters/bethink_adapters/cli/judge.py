@@ -33,7 +33,7 @@ def outcome(context: Context) -> Reply:
 
 @command(
     ID,
-    argument("--amount", type=float, default=0.1, help="(0.1)"),
+    argument("--amount", type=float, default=0.1, help="how much to add (0.1)"),
     example="bethink reinforce 4a998ed4 --amount 0.2",
 )
 def reinforce(context: Context) -> Reply:
@@ -45,7 +45,7 @@ def reinforce(context: Context) -> Reply:
 
 @command(
     argument("source", metavar="ID", help="the memory that the link leaves"),
-    argument("kind", help="such as causes, part_of, used"),
+    argument("kind", help="the name of the link, such as causes, part_of, used"),
     argument("target", metavar="ID", help="the memory that the link reaches"),
     argument("--remove", action="store_true", help="remove the link"),
     example="bethink relate 4a998ed4 part_of ef5a0645",
@@ -62,8 +62,8 @@ def relate(context: Context) -> Reply:
 
 @command(
     argument("keep", metavar="KEEP", help="the memory that holds"),
-    argument("drop", nargs="+", metavar="DROP", help="memories that do not"),
-    argument("--reason", help="goes into the journal"),
+    argument("drop", nargs="+", metavar="DROP", help="the memories that give way"),
+    argument("--reason", help="a reason for the journal"),
     example="bethink resolve 5b7d1c02 ef5a0645 --reason 'pier 3 is closed'",
 )
 def resolve(context: Context) -> Reply:

@@ -25,7 +25,12 @@ _LEFT: Final = ("forgotten", "erased")
 
 @command(
     argument("target", metavar="PATH", help="the file to write, - for stdout"),
-    argument("--format", choices=("jsonl", "md"), default="jsonl", help="(jsonl)"),
+    argument(
+        "--format",
+        choices=("jsonl", "md"),
+        default="jsonl",
+        help="lines of JSON, or a folder of Markdown notes (jsonl)",
+    ),
     FILTER,
     example="bethink export memories.jsonl",
 )
@@ -119,7 +124,7 @@ def _import_export(context: Context, source: Path) -> Reply:
             sys.stdin.buffer if context.given.source == "-" else source,
             progress=output.bar("read"),
         ).to_dict()
-    return Reply(data, output.pairs(data))
+    return _merged(data)
 
 
 @command(
@@ -141,7 +146,11 @@ def merge(context: Context) -> Reply:
             similarity=given.similarity,
             progress=output.bar("merged"),
         )
-    return Reply(merged.to_dict(), output.pairs(merged.to_dict()))
+    return _merged(merged.to_dict())
+
+
+def _merged(counts: dict[str, Any]) -> Reply:
+    return Reply(counts, output.pairs(counts | {"renamed": len(counts["renamed"])}))
 
 
 @command(

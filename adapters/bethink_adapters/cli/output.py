@@ -38,11 +38,14 @@ def show(reply: Reply, *, form: str, pager: bool) -> None:
         values = reply.data if isinstance(reply.data, list | Iterator) else [reply.data]
         for each in values:
             print(json.dumps(each, ensure_ascii=False), flush=True)
-    elif reply.paged and pager and sys.stdout.isatty():
-        _page(list(reply.lines))
+    elif reply.paged and pager and sys.stdout.isatty() and (lines := [*reply.lines]):
+        _page(lines)
     else:
+        line = None
         for line in reply.lines:
-            print(line, flush=reply.paged)
+            print(line, flush=True)
+        if line is None and reply.data is not None:
+            print(reply.empty, file=sys.stderr)
 
 
 def bar(noun: str) -> Callable[[int, int | None], None] | None:

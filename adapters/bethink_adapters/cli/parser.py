@@ -47,19 +47,19 @@ COMMON: Final = (
         "--db",
         type=_filled,
         metavar="PATH",
-        help="the memory file; else BETHINK_DB, .bethink/memory.db, the user's",
+        help="the memory: a file or a URL; else BETHINK_DB, .bethink/memory.db, or the user's file",
     ),
     argument(
         "-n",
         "--namespace",
         type=_filled,
         metavar="NAME",
-        help="else BETHINK_NAMESPACE, the tenant, or default",
+        help="the namespace; else BETHINK_NAMESPACE, the tenant, or default",
     ),
     EVERYWHERE,
     argument("--json", dest="form", action="store_const", const="json", help="answer in JSON"),
     argument(
-        "--jsonl", dest="form", action="store_const", const="jsonl", help="a JSON value a line"
+        "--jsonl", dest="form", action="store_const", const="jsonl", help="answer in lines of JSON"
     ),
     argument("--no-pager", dest="pager", action="store_false", help="never use a pager"),
 )
@@ -101,6 +101,13 @@ def make_parser(names: Collection[str] | None = None) -> ArgumentParser:
 
 class _Parser(ArgumentParser):
     """A parser whose errors are raised, and name the command that is meant."""
+
+    def parse_known_args(self, *given: Any) -> tuple[Any, list[str]]:  # type: ignore[override]
+        """Return the arguments; refuse unknown ones under the name of the command."""
+        found, unknown = super().parse_known_args(*given)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return found, unknown
 
     def error(self, message: str) -> NoReturn:
         unknown = "argument COMMAND: invalid choice: "

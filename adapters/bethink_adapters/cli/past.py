@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from . import output
-from .arguments import AS_OF, LIMIT, SHORT_ID, find_ids, moment_of
+from .arguments import AS_OF, LIMIT, SHORT_ID, entry_of, find_ids, moment_of
 from .command import Context, Failure, Reply, argument, command
 
 if TYPE_CHECKING:
@@ -18,11 +18,11 @@ _SECONDS: Final = 0.5
 
 
 @command(
-    argument("id", nargs="?", metavar="ID", help="only to this memory"),
+    argument("id", nargs="?", metavar="ID", help="only changes of the memory"),
     LIMIT,
-    argument("--since", type=int, default=0, metavar="ENTRY", help="after this entry"),
-    argument("--until", type=int, metavar="ENTRY", help="up to this entry"),
-    argument("--follow", action="store_true", help="go on showing, oldest first"),
+    argument("--since", type=entry_of, default=0, metavar="ENTRY", help="after the entry"),
+    argument("--until", type=entry_of, metavar="ENTRY", help="up to the entry"),
+    argument("--follow", action="store_true", help="show new entries as they come, oldest first"),
     example="bethink log --limit 20",
 )
 def log(context: Context) -> Reply:
@@ -41,12 +41,12 @@ def log(context: Context) -> Reply:
         entries = _followed(context.store, found, id, scope, given.since)
         if given.form:
             return Reply(each.to_dict() for each in entries)
-        return Reply(lines=map(_entry, entries), paged=True)
+        return Reply(lines=map(_entry, entries))  # no end, and so no pager
     return Reply([each.to_dict() for each in found], map(_entry, found), paged=True)
 
 
 @command(
-    argument("name", nargs="?", help="the name; without: list"),
+    argument("name", nargs="?", help="a name for the present; without: list the names"),
     example="bethink snapshot after-move",
 )
 def snapshot(context: Context) -> Reply:
@@ -60,8 +60,10 @@ def snapshot(context: Context) -> Reply:
 
 
 @command(
-    argument("since", metavar="WHEN", help="time, age (2d), snapshot, or #entry"),
-    argument("until", nargs="?", metavar="WHEN", help="(now)"),
+    argument(
+        "since", metavar="SINCE", help="the first moment: time, age (2d), snapshot, or #entry"
+    ),
+    argument("until", nargs="?", metavar="UNTIL", help="the second moment (now)"),
     example="bethink diff before-move",
 )
 def diff(context: Context) -> Reply:
@@ -81,7 +83,7 @@ def diff(context: Context) -> Reply:
 
 
 @command(
-    argument("key", help="the key"),
+    argument("key", help="the key of the fact"),
     LIMIT,
     AS_OF,
     example="bethink audit standup --as-of before-move",
@@ -106,7 +108,7 @@ def audit(context: Context) -> Reply:
 
 
 @command(
-    argument("entry", nargs="?", type=int, help="the entry's number; without: the last"),
+    argument("entry", nargs="?", type=entry_of, help="the entry's number; without: the last"),
     example="bethink undo 3",
 )
 def undo(context: Context) -> Reply:

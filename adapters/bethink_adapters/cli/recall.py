@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -23,23 +22,24 @@ from .command import Context, Failure, Reply, argument, command
 
 _QUERY: Final = argument("query", metavar="QUERY", help="a question or words, - for stdin")
 _TOUCH: Final = argument("--touch", action="store_true", help="count the hits as accessed")
-_STATES: Final = (*STATES, "expired")
 _MODES: Final = ("hybrid", "keyword", "semantic")
 
 
 @command(
     _QUERY,
-    argument("-k", type=int, default=5, metavar="N", help="at most N (5)"),
-    argument("--mode", choices=_MODES, default="hybrid", help="(hybrid)"),
-    argument("--min-score", type=float, default=0.0, metavar="0..1", help="least score"),
+    argument("-k", type=int, default=5, metavar="N", help="at most N memories (5)"),
+    argument(
+        "--mode", choices=_MODES, default="hybrid", help="compare words, vectors or both (hybrid)"
+    ),
+    argument("--min-score", type=float, default=0.0, metavar="0..1", help="drop scores below"),
     argument(
         "--min-share",
         type=float,
         default=0.0,
         metavar="0..1",
-        help="drop scores below this share of the best score",
+        help="drop scores below a share of the best score",
     ),
-    argument("--explain", action="store_true", help="show what made each score"),
+    argument("--explain", action="store_true", help="show the parts of each score"),
     AS_OF,
     FILTER,
     _TOUCH,
@@ -67,12 +67,19 @@ def recall(context: Context) -> Reply:
             for line, hit in zip(lines, hits, strict=True)
             for part in (line, output.dim(f"      {hit.explain()}"))
         ]
-    return Reply([hit.to_dict() for hit in hits], lines or elsewhere(context))
+    empty = "" if hits else elsewhere(context)
+    return Reply([hit.to_dict() for hit in hits], lines, empty=empty)
 
 
 @command(
-    argument("query", nargs="?", help="the task; without: newest and most important"),
-    argument("--budget", type=int, default=800, metavar="TOKENS", help="at most (800)"),
+    argument("query", nargs="?", help="the task; without: the newest and most important memories"),
+    argument(
+        "--budget",
+        type=int,
+        default=800,
+        metavar="TOKENS",
+        help="the most tokens of the block (800)",
+    ),
     AS_OF,
     FILTER,
     _TOUCH,
@@ -90,16 +97,15 @@ def context(context: Context) -> Reply:
         as_of=moment_of(given.as_of),
         touch=given.touch and given.as_of is None,
     )
-    if not packed.results:  # a prompt gets nothing, and the user a reason
-        reasons = elsewhere(context) or ["no memory matches and fits into the budget"]
-        print(*reasons, file=sys.stderr)
-    return Reply(packed.to_dict(), packed.text.splitlines())
+    reason = "no memory matches and fits into the budget"
+    empty = "" if packed.results else elsewhere(context, reason)
+    return Reply(packed.to_dict(), packed.text.splitlines(), empty=empty)
 
 
 @command(
     ID,
     _QUERY,
-    argument("-k", type=int, default=5, metavar="N", help="(5)"),
+    argument("-k", type=int, default=5, metavar="N", help="the answer has at most N memories (5)"),
     AS_OF,
     FILTER,
     example="bethink why ef5a0645 'when is standup?'",
@@ -155,9 +161,11 @@ def get(context: Context) -> Reply:
 
 @command(
     LIMIT,
-    argument("--offset", type=int, default=0, metavar="N", help="skip N"),
-    argument("--order", default="newest", help="newest, oldest, or a field"),
-    argument("--state", choices=_STATES, default="live", help="(live)"),
+    argument("--offset", type=int, default=0, metavar="N", help="leave out the first N"),
+    argument(
+        "--order", default="newest", help="newest, oldest, or a field such as importance (newest)"
+    ),
+    argument("--state", choices=STATES, default="live", help="the state to list (live)"),
     FILTER,
     example="bethink list --category travel --order importance",
 )
@@ -172,13 +180,13 @@ def list_(context: Context) -> Reply:
         order=given.order,
         state=given.state,
     )
-    lines = list(output.memories(records)) or elsewhere(context)
-    return Reply([each.to_dict() for each in records], lines, paged=True)
+    lines, empty = output.memories(records), "" if records else elsewhere(context)
+    return Reply([each.to_dict() for each in records], lines, paged=True, empty=empty)
 
 
 @command(
     ID,
-    argument("--kind", help="only links of this kind"),
+    argument("--kind", help="only links of the kind"),
     example="bethink related ef5a0645 --kind contradicts",
 )
 def related(context: Context) -> Reply:
@@ -194,8 +202,13 @@ def related(context: Context) -> Reply:
 
 
 @command(
-    argument("query", nargs="?", help="only among memories for this query"),
-    argument("--min-tier", choices=("likely", "possible"), default="possible", help="(possible)"),
+    argument("query", nargs="?", help="only among memories that match"),
+    argument(
+        "--min-tier",
+        choices=("likely", "possible"),
+        default="possible",
+        help="the least certainty (possible)",
+    ),
     LIMIT,
     AS_OF,
     example="bethink conflicts --min-tier likely",
@@ -226,7 +239,9 @@ def conflicts(context: Context) -> Reply:
 def stats(context: Context) -> Reply:
     """Show what the file holds."""
     found = context.store.stats(namespace=context.whole_scope).to_dict()
-    return Reply(found, _stats_lines(found | {"created": f"on {len(found['created']):,} days"}))
+    days = len(found["created"])
+    created = f"on {days:,} {'day' if days == 1 else 'days'}"
+    return Reply(found, _stats_lines(found | {"created": created}))
 
 
 @command(example="bethink namespaces")

@@ -33,7 +33,7 @@ _PAST: Final = {
     "archive": "archived",
     "unarchive": "unarchived",
 }
-State = Literal["live", "superseded", "archived", "forgotten"]
+State = Literal["live", "superseded", "archived", "forgotten", "expired"]
 _SOME_IDS: Final = argument(
     "ids", nargs="*", metavar="ID", help="whole ids, or the last characters"
 )
@@ -43,12 +43,12 @@ _SOME_IDS: Final = argument(
     argument("text", nargs="?", metavar="TEXT", help="the text, - for stdin"),
     _FILE,
     argument("--jsonl", metavar="PATH", help="a memory for each line, - for stdin"),
-    argument("--supersedes", metavar="ID", help="the memory that this replaces"),
+    argument("--supersedes", metavar="ID", help="the memory that the new text replaces"),
     argument(
         "--on-similar",
         choices=("keep", "merge", "raise"),
         default="keep",
-        help="what to do beside nearly the same memory (keep both)",
+        help="what to do beside a memory that says nearly the same (keep both)",
     ),
     FIELDS,
     access="write",
@@ -155,12 +155,14 @@ def unarchive(context: Context) -> Reply:
 
 
 @command(
-    argument("--unused", metavar="SPAN", help="also forget what nobody used for 90d"),
+    argument(
+        "--unused", metavar="SPAN", help="also forget memories without use for a span such as 90d"
+    ),
     argument(
         "--floor",
         type=float,
         metavar="0..1",
-        help="also forget below this faded importance",
+        help="also forget memories of less importance, which halves every 14 days without use",
     ),
     YES,
     example="bethink tidy --unused 90d -n default --dry-run",

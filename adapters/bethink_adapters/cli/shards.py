@@ -14,7 +14,7 @@ _ACTIONS: Final = ("list", "create", "move")
 
 
 @command(
-    argument("action", choices=_ACTIONS, nargs="?", default="list", help="(list)"),
+    argument("action", choices=_ACTIONS, nargs="?", default="list", help="what to do (list)"),
     argument("number", nargs="?", type=int, metavar="NUMBER", help="the shard to move"),
     argument("server_name", nargs="?", metavar="SERVER", help="name of the server to move to"),
     argument(
@@ -24,9 +24,19 @@ _ACTIONS: Final = ("list", "create", "move")
         metavar="NAME=URL",
         help="a database that may hold shards; repeat for each",
     ),
-    argument("--schema", default="bethink", metavar="NAME", help="their name (bethink)"),
-    argument("--count", type=int, metavar="COUNT", help="create: how many shards"),
-    argument("--steps", type=int, metavar="STEPS", help="create: steps of a namespace (2)"),
+    argument(
+        "--schema",
+        default="bethink",
+        metavar="NAME",
+        help="the schema: how the names of the shards begin (bethink)",
+    ),
+    argument("--count", type=int, metavar="COUNT", help="create: the number of shards"),
+    argument(
+        "--steps",
+        type=int,
+        metavar="STEPS",
+        help="create: how many steps of a namespace choose the shard (2)",
+    ),
     example="bethink shards move 7 b --server a=$DATABASE_A --server b=$DATABASE_B",
 )
 def shards(context: Context) -> Reply:

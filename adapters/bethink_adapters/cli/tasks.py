@@ -19,18 +19,32 @@ _OLD_SECONDS: Final = 3_600.0
 
 
 @command(
-    argument("action", choices=_ACTIONS, nargs="?", default="list", help="(list)"),
+    argument("action", choices=_ACTIONS, nargs="?", default="list", help="what to do (list)"),
     argument(
         "task",
         nargs="?",
         metavar="TASK",
-        help="id of the task, for all but list, sync",
+        help="the id of the task, for all but list and sync",
     ),
     argument("ids", nargs="*", metavar="ID", help="memories to link or unlink"),
-    argument("--source", choices=("beads", "claude-tasks", "claude-todos"), help="only these"),
+    argument(
+        "--source",
+        choices=("beads", "claude-tasks", "claude-todos"),
+        help="only tasks of the source",
+    ),
     argument("--done", action="store_true", help="list closed tasks, too"),
-    argument("--budget", type=int, default=800, metavar="TOKENS", help="for context (800)"),
-    argument("--allow-failed", action="store_true", help="let 'reverted' score as failed"),
+    argument(
+        "--budget",
+        type=int,
+        default=800,
+        metavar="TOKENS",
+        help="context: the most tokens of the block (800)",
+    ),
+    argument(
+        "--allow-failed",
+        action="store_true",
+        help="sync: let a task closed as reverted count as failed",
+    ),
     argument("--dry-run", action="store_true", help="sync: show the verdicts, record none"),
     example="bethink tasks sync --dry-run",
 )

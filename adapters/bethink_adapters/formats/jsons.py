@@ -56,8 +56,11 @@ def values(path: str | os.PathLike[str], member: str = "") -> Iterator[Value | S
                 yield from _values(file, "")
     except StorageError:
         raise
+    except FileNotFoundError as error:
+        raise StorageError(os.fspath(path), "there is no such file") from error
     except (OSError, *_BROKEN) as error:
-        raise StorageError(os.fspath(path), str(error)) from error
+        reason = getattr(error, "strerror", None) or str(error)
+        raise StorageError(os.fspath(path), reason) from error
 
 
 def _archived(path: str | os.PathLike[str], member: re.Pattern[str]) -> Iterator[Value | Skipped]:

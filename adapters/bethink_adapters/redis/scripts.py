@@ -182,6 +182,6 @@ def _telling(outcome: str) -> Iterator[None]:
     try:
         yield
     except (ConnectionError, TimeoutError) as error:
-        raise StorageError(None, f"Redis: {error}; {outcome}") from error
+        raise StorageError(None, f"Redis: {str(error).rstrip('.')}; {outcome}") from error
     except RedisError as error:
         raise StorageError(None, f"Redis: {error}") from error

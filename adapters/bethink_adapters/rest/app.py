@@ -52,6 +52,8 @@ _MODULES = (
     lines,
 )
 
+_ABOUT = "One memory for AI agents, over HTTP. Every operation but those of /health needs a token."
+
 
 class App(FastAPI):
     """The application: paths are read as sent, and the operations have our own description."""
@@ -69,7 +71,7 @@ class App(FastAPI):
         """Return the OpenAPI 3.1 description: a bearer token for all but the open paths."""
         if self.openapi_schema is None:
             found = get_openapi(
-                title="bethink", version=__version__, description=__doc__, routes=self.routes
+                title="bethink", version=__version__, description=_ABOUT, routes=self.routes
             )
             self.openapi_schema = _completed(found)
         return self.openapi_schema

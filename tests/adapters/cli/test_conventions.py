@@ -50,8 +50,42 @@ def test_a_namespace_is_told_then_of_the_environment(
 def test_an_empty_namespace_tells_where_memories_are(run: Run, file: Path) -> None:
     done = run("recall", "tea", "-n", "users/bob")
     assert done.code == 0
-    assert "memories are in default (3), users/ann (1); -a reads all" in done.out
+    assert "memories are in default (3), users/ann (1); -a reads all" in done.err
     assert run("recall", "tea", "-n", "users/bob", "--json").data == []
+
+
+def test_a_reader_of_an_empty_answer_hears_so_beside_the_answer(run: Run, file: Path) -> None:
+    for words in (["recall", "parrot"], ["list", "--category", "none"], ["related", "c83f9e11"]):
+        for terminal in (False, True):
+            done = run(*words, terminal=terminal)
+            assert (done.code, done.out, done.err) == (0, "", "nothing found\n")
+        assert run(*words, "--json").err == ""
+
+
+def test_a_journal_entry_is_named_as_the_log_shows_the_entry(run: Run, file: Path) -> None:
+    run("store", "Ann plays chess")
+    newest = run("log", "--limit", "1").out.split()[0]
+    assert newest.startswith("#")
+    assert run("log", "--since", newest, "--json").data == []
+    assert run("undo", newest).code == 0
+    assert "12" in run("undo", "#x12").err
+
+
+def test_an_expired_memory_is_shown_by_its_short_id_and_erased_as_previewed(
+    run: Run, file: Path
+) -> None:
+    id = run("store", "The visa is valid", "--expires-at", "1d", "-n", "visas", "--json").data["id"]
+    assert "expired" in run("get", id[-8:]).err
+    assert run("erase", "-n", "visas", "--dry-run", "--json").data["ids"] == [id]
+    assert run("erase", "-n", "visas", "--yes", "--json").data == {"count": 1}
+
+
+def test_an_unknown_argument_names_the_help_of_the_command(run: Run, file: Path) -> None:
+    done = run("recall", "ferry", "--limit", "3")
+    assert done.code == 2
+    assert done.err == (
+        "bethink: unrecognized arguments: --limit 3; `bethink recall --help` tells the arguments\n"
+    )
 
 
 def test_a_text_comes_from_the_standard_input_or_a_file(run: Run, file: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import select
 import shutil
 import signal
 import subprocess
@@ -175,6 +176,20 @@ def test_a_log_is_followed_until_a_signal(file: Path, sent: signal.Signals) -> N
     following.send_signal(sent)
     out, err = following.communicate(timeout=30)
     assert (following.returncode, out, err) == (130, "", "")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="terminals of POSIX")
+def test_a_terminal_shows_a_followed_log_at_once(file: Path) -> None:
+    import pty
+
+    reader, terminal = pty.openpty()
+    words = [*COMMAND, "log", "--follow"]
+    with subprocess.Popen(words, stdout=terminal, env=environment(file)) as following:
+        os.close(terminal)
+        assert select.select([reader], [], [], 60)[0]
+        assert os.read(reader, 2) == b"#1"
+        following.kill()
+    os.close(reader)
 
 
 def test_a_file_that_is_no_store_is_told_in_a_sentence(run: Run, folder: Path) -> None:
