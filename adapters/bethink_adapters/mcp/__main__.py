@@ -36,6 +36,9 @@ def run(
     names = () if namespace is None else (namespace,)
     server = MemoryServer(Options(location, names, everything=everything, read_only=read_only))
     if port is None:
+        if sys.stdin.isatty():
+            hint = "waits for messages of an agent host; `bethink install` sets a host up"
+            print(f"bethink mcp: {hint}", file=sys.stderr, flush=True)
         stdio.serve(server)
         return 0
     from . import http

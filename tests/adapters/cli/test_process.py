@@ -192,6 +192,22 @@ def test_a_terminal_shows_a_followed_log_at_once(file: Path) -> None:
     os.close(reader)
 
 
+@pytest.mark.skipif(os.name == "nt", reason="terminals of POSIX")
+def test_a_server_for_hosts_tells_a_terminal_who_speaks_to_the_server(file: Path) -> None:
+    import pty
+
+    writer, terminal = pty.openpty()
+    pipe, kept = subprocess.PIPE, environment(file)
+    with subprocess.Popen([*COMMAND, "mcp"], stdin=terminal, stderr=pipe, env=kept) as server:
+        assert server.stderr is not None
+        assert b"messages of an agent host" in server.stderr.readline()
+        server.kill()
+    os.close(writer)
+    os.close(terminal)
+    done = subprocess.run([*COMMAND, "mcp"], input=b"", capture_output=True, env=kept, check=True)
+    assert done.stderr == b""
+
+
 def test_a_file_that_is_no_store_is_told_in_a_sentence(run: Run, folder: Path) -> None:
     Path("notes.txt").write_text("a text " * 100)
     done = run("--db", "notes.txt", "list")
