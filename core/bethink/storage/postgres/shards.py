@@ -115,8 +115,9 @@ class ShardServers:
             reason = f"no shard was found; no answer came from {_names(silent)}"
             raise StorageError(None, reason, is_unreachable=True)
         if not counts and count is None:
-            reason = f"there are no shards named {self._schema!r} yet; give their count"
-            raise ValidationError(reason)
+            raise ValidationError(
+                f"there are no shards named {self._schema!r} yet; give their count to create them"
+            )
         for name, given, known in (("count", count, counts), ("steps", steps, noted)):
             if given is not None and known not in ([], [given]):
                 raise ValidationError(f"{self._schema!r} has {name}={known[0]}, not {given}")

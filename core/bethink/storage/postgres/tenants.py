@@ -42,13 +42,13 @@ _EVERYONE: Final = "everyone"
 _IS_BOUND: Final = (
     "SELECT EXISTS (SELECT FROM pg_policies WHERE schemaname = %s AND tablename = 'records' "
     "AND permissive = 'RESTRICTIVE' AND EXISTS "
-    "(SELECT FROM unnest(roles) AS role WHERE pg_has_role(role, 'USAGE'))) "
-    "AND NOT EXISTS (SELECT FROM pg_roles WHERE rolname = current_user AND "
-    "(rolsuper OR rolbypassrls))"
+    "(SELECT FROM unnest(roles) AS role WHERE pg_has_role(role, 'USAGE')) "
+    "AND row_security_active(format('%%I.%%I', schemaname, tablename)))"
 )
+"""Owners of the tables and superusers pass by the policies."""
 _NOT_BOUND: Final = (
-    "the role {role} sees every tenant; run bethink migrate URL --tenant-writer {role} with the "
-    "owner of the tables"
+    "the role {role} sees every tenant; take a role that neither owns the tables nor is a "
+    "superuser, for which the owner has run bethink migrate URL --tenant-writer ROLE"
 )
 _NO_TENANT: Final = "the role {role} sees one tenant only; add ?tenant=NAMESPACE to the URL"
 

@@ -423,6 +423,18 @@ def test_roles_and_tenants_must_fit(location: str) -> None:
                 connection.execute(f"SELECT FROM {schema}.{view}")
 
 
+def test_owner_of_the_tables_is_no_tenant() -> None:
+    place = at("owner_of_tables", fresh_location())
+    with psycopg.connect(shared_url(), autocommit=True) as connection:
+        connection.execute("CREATE ROLE owner_of_tables LOGIN")
+        connection.execute("GRANT CREATE ON DATABASE postgres TO owner_of_tables")
+    migrate_database(place, tenant_writers=["owner_of_tables"])
+    with pytest.raises(StorageError, match="the role owner_of_tables sees every tenant"):
+        opened(f"{place}&tenant=users/1")
+    with closing(opened(place)) as whole:
+        assert whole.store("seen by all", namespace="users/2") in whole.all(namespace="users/2")
+
+
 @pytest.mark.skipif(PROGRAM is None, reason="PgBouncer is not installed")
 def test_tenants_share_the_connections_of_a_pooler(location: str) -> None:
     server = location.rpartition(":")[2].partition("/")[0]
