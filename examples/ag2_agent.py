@@ -1,6 +1,6 @@
 """An agent of AG2 that knows in a new conversation what it heard in an earlier one.
 
-    python examples/ag2_agent.py
+    pip install ".[ag2]" && python examples/ag2_agent.py
 
 Runs offline with a scripted model.
 """

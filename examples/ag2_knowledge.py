@@ -1,6 +1,6 @@
 """An agent of AG2 that keeps notes in a store, where recall finds the very line.
 
-    python examples/ag2_knowledge.py
+    pip install ".[ag2]" && python examples/ag2_knowledge.py
 
 Runs offline with a scripted model.
 """

@@ -1,6 +1,6 @@
 """An agent of Microsoft Agent Framework that knows in a new session what an earlier one said.
 
-    python examples/agent_framework_chat.py
+    pip install ".[agent-framework]" && python examples/agent_framework_chat.py
 
 Runs offline, with a scripted client.
 """

@@ -1,6 +1,6 @@
 """An Agno agent that knows in a new session what an earlier one said.
 
-    python examples/agno_agent.py
+    pip install ".[agno]" && python examples/agno_agent.py
 
 Runs offline, with a scripted model.
 """

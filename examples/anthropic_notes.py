@@ -1,6 +1,6 @@
 """A model that keeps notes with Anthropic's memory tool, and reads them in its next conversation.
 
-    python examples/anthropic_notes.py
+    pip install ".[anthropic]" && python examples/anthropic_notes.py
 
 Runs offline: what the model asks for comes from a script. With ANTHROPIC_API_KEY and BETHINK_MODEL
 set it asks the real one.

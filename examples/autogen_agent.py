@@ -1,6 +1,6 @@
 """An AutoGen agent that still knows, in a second session, what it was told in the first.
 
-    python examples/autogen_agent.py
+    pip install ".[autogen]" && python examples/autogen_agent.py
 
 Runs offline with replayed answers. To ask a real model, any OpenAI-compatible one, name it in
 BETHINK_MODEL; OPENAI_BASE_URL and OPENAI_API_KEY say where it is (pip install

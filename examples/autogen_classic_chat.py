@@ -1,6 +1,6 @@
 """An agent of AutoGen 0.2, or AG2 before 1.0, that knows in a second chat what it heard in a first.
 
-    python examples/autogen_classic_chat.py
+    pip install ".[autogen-classic]" && python examples/autogen_classic_chat.py
 
 Runs offline with a scripted model.
 """

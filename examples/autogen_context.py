@@ -1,6 +1,6 @@
 """An AutoGen agent that recalls anew before each call of its model, also after a tool's answer.
 
-    python examples/autogen_context.py
+    pip install ".[autogen]" && python examples/autogen_context.py
 
 Runs offline with replayed answers.
 """

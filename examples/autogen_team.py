@@ -1,6 +1,6 @@
 """An AutoGen team that goes on from a saved state, with a memory that outlives the team.
 
-    python examples/autogen_team.py
+    pip install ".[autogen]" && python examples/autogen_team.py
 
 It runs offline with replayed answers. A real model client takes the place of `Replay`.
 """

@@ -1,6 +1,6 @@
 """A crew that remembers from one run to the next, and learns which memories are of use.
 
-    python examples/crewai_crew.py
+    pip install ".[crewai]" && python examples/crewai_crew.py
     python examples/crewai_crew.py "Our launch is on 4 March 2027."
 
 Without an argument the crew is told the day of a launch, and asked for the day.

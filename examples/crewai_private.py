@@ -1,6 +1,6 @@
 """A crew whose agents have private scopes: each knows what it was told, and no secret of another.
 
-    python examples/crewai_private.py
+    pip install ".[crewai]" && python examples/crewai_private.py
 
 It runs offline, with a stand-in for a model. The memory is private.db.
 """

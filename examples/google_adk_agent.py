@@ -1,6 +1,6 @@
 """An ADK agent that knows in a new session what the user said in an earlier one.
 
-    python examples/google_adk_agent.py
+    pip install ".[google-adk]" && python examples/google_adk_agent.py
 
 Runs offline, with a scripted model. Set BETHINK_MODEL to a name that ADK knows to ask a real one.
 """

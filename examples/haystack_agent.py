@@ -1,6 +1,6 @@
 """A Haystack agent that knows in a new conversation what an earlier one said.
 
-    python examples/haystack_agent.py
+    pip install ".[haystack]" && python examples/haystack_agent.py
 
 Runs offline, with a scripted generator.
 """

@@ -1,5 +1,7 @@
 """A LangChain agent that knows on Tuesday what it was told on Monday, in another conversation.
 
+    pip install ".[langchain]" && python examples/langchain_agent.py
+
 It runs offline, with a fake model that answers from a script and prints what it reads. Set
 BETHINK_MODEL to a name that LangChain's init_chat_model knows, such as "openai:gpt-5-mini", to talk
 to a real one.

@@ -1,5 +1,7 @@
 """A LangChain chat that goes on where it stopped: each turn opens the store anew.
 
+    pip install ".[langchain]" && python examples/langchain_chat.py
+
 It runs offline, with a fake model that answers from a script. Set BETHINK_MODEL to a name that
 LangChain's init_chat_model knows, such as "openai:gpt-5-mini", to talk to a real one.
 """

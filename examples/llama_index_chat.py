@@ -1,6 +1,6 @@
 """A chat engine of LlamaIndex that knows in a new conversation what an earlier one said.
 
-    python examples/llama_index_chat.py
+    pip install ".[llama-index]" && python examples/llama_index_chat.py
 
 Runs offline, with a scripted model.
 """

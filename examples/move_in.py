@@ -1,4 +1,9 @@
-"""Bring conversations exported from ChatGPT into a store, ask it, and write it out as notes."""
+"""Bring conversations exported from ChatGPT into a store, ask it, and write it out as notes.
+
+    python examples/move_in.py conversations.json
+
+Without a file, it reads a sample. The store is agent.db, and the notes go to the folder vault.
+"""
 
 import sys
 from pathlib import Path

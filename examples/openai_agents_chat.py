@@ -1,6 +1,6 @@
 """An agent of the OpenAI Agents SDK that knows in a new conversation what an earlier one said.
 
-    python examples/openai_agents_chat.py
+    pip install ".[openai-agents]" && python examples/openai_agents_chat.py
 
 Runs offline, with a scripted model. Set BETHINK_MODEL to a model's name to ask a real one.
 """

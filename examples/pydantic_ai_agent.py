@@ -1,6 +1,6 @@
 """A Pydantic AI agent that knows in a new conversation what an earlier one said.
 
-    python examples/pydantic_ai_agent.py
+    pip install ".[pydantic-ai]" && python examples/pydantic_ai_agent.py
 
 Runs offline, with a scripted model. Set BETHINK_MODEL to a model's name to ask a real one.
 """

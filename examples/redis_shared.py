@@ -1,5 +1,6 @@
 """Workers on several machines share state and a conversation on a Redis server.
 
+    pip install ".[redis]"
     redis-server --appendonly yes --appendfsync always
     python examples/redis_shared.py
 

@@ -1,6 +1,6 @@
 """A Strands agent that knows in a new conversation what an earlier one said.
 
-    python examples/strands_agent.py
+    pip install ".[strands]" && python examples/strands_agent.py
 
 Runs offline, with a scripted model. Set BETHINK_MODEL to a Bedrock model id to ask a real one.
 """

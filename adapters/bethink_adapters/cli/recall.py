@@ -29,7 +29,7 @@ _MODES: Final = ("hybrid", "keyword", "semantic")
     _QUERY,
     argument("-k", type=int, default=5, metavar="N", help="at most N memories (5)"),
     argument(
-        "--mode", choices=_MODES, default="hybrid", help="compare words, vectors or both (hybrid)"
+        "--mode", choices=_MODES, default="hybrid", help="compare both, words, or vectors (hybrid)"
     ),
     argument("--min-score", type=float, default=0.0, metavar="0..1", help="drop scores below"),
     argument(
