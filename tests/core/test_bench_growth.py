@@ -11,6 +11,7 @@ from bethink.bench import soak as soaking
 from bethink.bench.__main__ import main, print_growth
 
 
+@pytest.mark.slow
 def test_the_growth_table_has_a_figure_in_each_row(capsys: pytest.CaptureFixture[str]) -> None:
     print_growth([300])
     title, *rows = capsys.readouterr().out.splitlines()
