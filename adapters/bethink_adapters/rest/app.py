@@ -108,10 +108,11 @@ def create_app(store: MemoryStore, settings: Settings) -> FastAPI:
         generate_unique_id_function=_name,
     )
     app.state.store, app.state.metrics = store, metrics
-    app.state.streams = events.Streams(settings)
+    app.state.streams, app.state.works = events.Streams(settings), {}
     problems.install(app)
     for module in _MODULES:
         app.include_router(module.routes)
+    app.include_router(searching.shared)
     app.include_router(care.outside)
     agents.add(app, settings)
     return app

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from typing import Final
 
@@ -47,8 +48,12 @@ class Guard:
             await self._app(scope, receive, send)
             return
 
+        started = False
+
         async def send_marked(message: Message) -> None:
+            nonlocal started
             if message["type"] == "http.response.start":
+                started = True
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     headers.setdefault(name, value)
@@ -70,7 +75,13 @@ class Guard:
             )
             await reply(scope, receive, send_marked)
             return
-        await self._app(scope, receive, send_marked)
+        try:
+            await self._app(scope, receive, send_marked)
+        except asyncio.CancelledError:
+            if not scope["app"].state.streams.stopping.is_set():
+                raise
+            if not started:
+                await problems.stopping(path)(scope, receive, send_marked)
 
     def _check_page(self, scope: Scope, headers: Headers) -> None:
         """Refuse foreign hosts, read from the raw header, and pages of foreign origins."""

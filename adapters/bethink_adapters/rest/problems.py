@@ -124,6 +124,17 @@ def answer(
     return Json(body, status, dict(headers or {}), MEDIA_TYPE)
 
 
+def stopping(path: str) -> Response:
+    """Return the answer to a request that a stop of the server breaks off."""
+    return answer(
+        path,
+        503,
+        "stopping",
+        "the server stops before the end of the work; a write may be done all the same",
+        {"Retry-After": str(_RETRY_SECONDS)},
+    )
+
+
 @contextmanager
 def state_conflicts() -> Iterator[None]:
     """Turn the refusal of a well-formed change by the store's state into a 409."""

@@ -63,9 +63,9 @@ class Route(APIRoute):
         return handler
 
 
-def router(tag: str) -> APIRouter:
+def router(tag: str, route_class: type[Route] = Route) -> APIRouter:
     """Return a router of operations under ``/v1``."""
-    return APIRouter(prefix="/v1", tags=[tag], route_class=Route)
+    return APIRouter(prefix="/v1", tags=[tag], route_class=route_class)
 
 
 def told(model: Any, status: int = 200, description: str = "Done") -> dict[int | str, Any]:

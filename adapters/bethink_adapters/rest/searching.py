@@ -17,9 +17,11 @@ from .models import PackBody, RecallBody, Searching, SimilarBody, WhyBody
 from .replies import Json, dicts
 from .routing import router, told
 from .settings import MAX_ENTRIES
+from .sharing import SharedRoute
 from .types import At, Id, Named, Switch
 
 routes = router("searching")
+shared = router("searching", SharedRoute)
 
 
 @routes.post("/recall", responses=told(results.Hits))
@@ -100,7 +102,7 @@ def context(
     return Json(packed.to_dict())
 
 
-@routes.get("/conflicts", responses=told(results.Conflicts))
+@shared.get("/conflicts", responses=told(results.Conflicts))
 def conflicts(
     caller: Client,
     query: Annotated[types.Query | None, Query(max_length=2_000)] = None,
