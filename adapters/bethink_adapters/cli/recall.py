@@ -231,8 +231,8 @@ def conflicts(context: Context) -> Reply:
             ("", each.newer.id[-SHORT_ID:], each.newer.content),
         )
     ]
-    lines = list(output.table(rows, flexible=2)) or ["no conflicts"]
-    return Reply([each.to_dict() for each in found], lines)
+    empty = "" if found else elsewhere(context, "no conflicts")
+    return Reply([each.to_dict() for each in found], output.table(rows, flexible=2), empty=empty)
 
 
 @command(example="bethink stats --json")

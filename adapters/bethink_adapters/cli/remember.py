@@ -232,7 +232,8 @@ def _lines(source: str) -> Iterator[tuple[int, Any]]:
                 try:
                     yield number, json.loads(line)
                 except ValueError as error:
-                    raise Failure(f"{_name(source)}, line {number}: {error}", 2) from None
+                    reason = f"{_name(source)}, line {number}: no JSON: {error}"
+                    raise Failure(reason, 2) from None
 
 
 def _name(source: str) -> str:

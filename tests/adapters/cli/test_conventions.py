@@ -47,11 +47,14 @@ def test_a_namespace_is_told_then_of_the_environment(
     assert len(run("list", "--everywhere", "--json").data) == 5
 
 
-def test_an_empty_namespace_tells_where_memories_are(run: Run, file: Path) -> None:
-    done = run("recall", "tea", "-n", "users/bob")
-    assert done.code == 0
+@pytest.mark.parametrize("words", [["recall", "tea"], ["list"], ["conflicts"]])
+def test_an_empty_namespace_tells_where_memories_are(
+    run: Run, file: Path, words: list[str]
+) -> None:
+    done = run(*words, "-n", "users/bob")
+    assert (done.code, done.out) == (0, "")
     assert "memories are in default (3), users/ann (1); -a reads all" in done.err
-    assert run("recall", "tea", "-n", "users/bob", "--json").data == []
+    assert run(*words, "-n", "users/bob", "--json").data == []
 
 
 def test_a_reader_of_an_empty_answer_hears_so_beside_the_answer(run: Run, file: Path) -> None:
