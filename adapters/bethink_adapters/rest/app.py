@@ -64,7 +64,8 @@ class App(FastAPI):
             path = (scope.get("raw_path") or quote(scope["path"]).encode()).decode("latin-1")
             if not path.startswith("/"):  # a whole URL, or an asterisk
                 path = "/" + path.partition("://")[2].partition("/")[2]
-            scope = {**scope, "path": path}
+            method = scope["method"].replace("HEAD", "GET")  # uvicorn leaves the body out
+            scope = {**scope, "path": path, "method": method}
         await super().__call__(scope, receive, send)
 
     def openapi(self) -> dict[str, Any]:

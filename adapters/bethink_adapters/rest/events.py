@@ -72,7 +72,9 @@ async def events(
     start = since if last_event_id is None else int(last_event_id)
     start = newest if start is None else start
     return StreamingResponse(
-        _stream(caller, streams, start, follow), media_type="text/event-stream"
+        _stream(caller, streams, start, follow),
+        media_type="text/event-stream",
+        headers={"X-Accel-Buffering": "no"},  # nginx would hold events back
     )
 
 

@@ -88,11 +88,22 @@ class Guard:
         hosts = headers.getlist("host")
         known = LOCAL | self._settings.hosts
         if len(hosts) != 1 or not allowed({"host": hosts[0]}, known):
-            raise problems.Problem(403, "host", "the server does not know the host of the request")
+            name = hosts[0] if len(hosts) == 1 else "none"
+            raise problems.Problem(
+                403,
+                "host",
+                f"the server does not know the host {name!r} of the request; "
+                "`bethink serve --allow-host NAME` makes a name known",
+            )
         origin = headers.get("origin")
         own = f"{scope.get('scheme', 'http')}://{hosts[0]}"
         if origin is not None and origin != own and origin not in self._settings.origins:
-            raise problems.Problem(403, "origin", "the page of the request is not allowed")
+            raise problems.Problem(
+                403,
+                "origin",
+                f"a page of {origin!r} may not ask here, where pages of {own!r} may; "
+                "`bethink serve --allow-origin URL` allows a page's origin",
+            )
 
     def _caller(self, scope: Scope, headers: Headers) -> Caller:
         token = tokens.find(self._settings.tokens, headers.get("authorization"))

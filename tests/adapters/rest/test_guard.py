@@ -42,6 +42,8 @@ def test_foreign_host_or_page_is_refused(client: Client, headers: dict[str, str]
         assert reply.status_code == 403
         assert reply.headers["content-type"] == "application/problem+json"
         assert "access-control-allow-origin" not in reply.headers
+        [option] = {f"--allow-{name.lower()}" for name in headers}
+        assert f"bethink serve {option} " in reply.json()["detail"]
 
 
 def test_own_page_and_allowed_hosts_and_pages_pass(client: Client) -> None:
@@ -276,6 +278,13 @@ def test_a_target_that_is_no_path_is_answered(client: Client, target: str, statu
 
     with TestClient(app, base_url=HOST, headers=dict(http.headers)) as asking:
         assert asking.request("GET" if status == 200 else "POST", "/").status_code == status
+
+
+def test_head_asks_for_the_headers_of_get(client: Client) -> None:
+    for path in ("/health/live", "/health/ready", "/v1/namespaces"):
+        head, get = client().head(path), client().get(path)
+        assert (head.status_code, head.headers) == (get.status_code, get.headers)
+    assert client().head("/v1/recall").status_code == 405
 
 
 def test_refused_method_names_all_methods_of_the_path(client: Client) -> None:
