@@ -11,6 +11,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.routing import Match
 
@@ -151,6 +152,7 @@ def install(app: FastAPI) -> None:
         BethinkError: _of_the_store,
         RequestValidationError: _invalid,
         HTTPException: _of_http,
+        ClientDisconnect: _left,
         Exception: _unexpected,
     }.items():
         app.add_exception_handler(kind, handler)  # type: ignore[arg-type]
@@ -204,6 +206,10 @@ def _of_http(request: Request, error: HTTPException) -> Response:
     kind = _TITLES.get(error.status_code, "error").lower().replace(" ", "-")
     detail = _NO_PATH if error.status_code == 404 else str(error.detail)
     return answer(request.url.path, error.status_code, kind, detail, headers)
+
+
+def _left(request: Request, error: ClientDisconnect) -> Response:
+    return answer(request.url.path, 400, "left", "the client left before the end of the body")
 
 
 def _unexpected(request: Request, error: Exception) -> Response:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+from fastapi.testclient import TestClient
 
 from bethink import MemoryStore
 
-from .serving import Client, client_of
+from .serving import HOST, Client, client_of
 
 
 @pytest.fixture
@@ -75,3 +77,21 @@ def test_a_line_with_a_wrong_value_or_a_missing_end_is_named(lines: list[bytes])
 def test_a_foreign_file_is_told_by_its_first_line(client: Client) -> None:
     [error] = client().post("/v1/import", content=b"a,b\n1,2\n").json()["errors"]
     assert error == {"line": 1, "what": "is not the header of a bethink export"}
+
+
+@pytest.mark.parametrize("path", ["/v1/import", "/v1/merge", "/v1/memories"])
+def test_an_upload_that_breaks_off_is_no_error_of_the_server(
+    client: Client, store: MemoryStore, lines: list[bytes], path: str
+) -> None:
+    http, before = client(), store.stats().journal_length
+    begun: list[Any] = [{"type": "http.request", "body": lines[0], "more_body": True}]
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        async def left() -> Any:
+            return begun.pop() if begun else {"type": "http.disconnect"}
+
+        await http.app(scope, left, send)
+
+    with TestClient(app, base_url=HOST, headers=dict(http.headers)) as leaving:
+        assert leaving.post(path, json={}).status_code == 400
+    assert store.stats().journal_length == before
