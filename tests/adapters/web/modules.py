@@ -12,8 +12,7 @@ from bethink_adapters.rest.pages import FOLDER
 ADDRESS = "http://modules.test"
 _IMPORTS = {
     "template": "{ html, each, render }",
-    "element": "{ BethinkElement, define }",
-    "view": "{ View }",
+    "element": "{ BethinkElement, View, define }",
     "toasts": "{ toasts }",
 }
 

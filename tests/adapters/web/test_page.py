@@ -191,6 +191,36 @@ def test_a_conflict_is_settled_by_keys_and_taken_back(page: Any, server: Served)
     page.wait_for_selector(".pair")
 
 
+def test_a_slow_search_for_conflicts_is_told_and_holds_no_decision_up(page: Any) -> None:
+    held, holding = list[Any](), True
+    page.route("**/v1/conflicts?*", lambda each: held.append(each) if holding else each.continue_())
+    page.goto("/conflicts?ns=users")
+    busy = page.locator("conflicts-view[aria-busy=true]")
+    busy.wait_for()
+    assert busy.evaluate("(view) => getComputedStyle(view, '::after').content") == '"Reading…"'
+    holding = False
+    for route in held:
+        route.continue_()
+    page.wait_for_selector(".pair")
+    assert busy.count() == 0
+    holding = True
+    page.keyboard.press("j")
+    page.keyboard.press("2")
+    page.locator(".pair").wait_for(state="detached")
+    busy.wait_for()
+
+
+@pytest.mark.parametrize("view", ["/", "/data"])
+def test_a_phone_shows_the_way_to_every_view(page: Any, view: str) -> None:
+    page.set_viewport_size({"width": NARROWEST, "height": 800})
+    visit(page, view)
+    for link in page.locator(".side li a").all():
+        box = link.bounding_box()
+        assert 0 <= box["x"] < box["x"] + box["width"] <= NARROWEST
+    place = page.locator(".side")
+    assert place.evaluate("(side) => side.clientHeight - side.lastElementChild.offsetTop") < 100
+
+
 def test_a_write_of_a_program_shows_without_a_reload(page: Any, server: Served) -> None:
     visit(page, "/activity")
     page.locator("text=live").first.wait_for()

@@ -1,6 +1,7 @@
-// The base of all elements of the page: light DOM, drawn by `draw()`, at most once a task.
+// The base of all elements of the page, and of the views: light DOM, drawn by `draw()`, at most once a task.
 
 import { render } from "./template.js";
+import { failed } from "./toasts.js";
 
 /** @typedef {import("./template.js").Template} Template */
 
@@ -73,6 +74,46 @@ export class BethinkElement extends Base {
   /** @returns {unknown} */
   draw() {
     return null;
+  }
+}
+
+/** A view offers `read()`, which returns the fields to show, and `draw()`. */
+export class View extends BethinkElement {
+  static properties = ["place"];
+
+  /** @type {any[]} */
+  items = [];
+  loaded = false;
+  turn = 0;
+
+  opened() {
+    this.listen(window, "bethink-undone", () => this.load());
+    this.load();
+  }
+
+  changed() {
+    this.load();
+  }
+
+  /** Read and show; of loads at the same time the last one shows. */
+  async load() {
+    const turn = ++this.turn;
+    this.ariaBusy = "true";
+    try {
+      const fields = await this.read();
+      if (turn !== this.turn) return;
+      Object.assign(this, fields, { loaded: true });
+      this.update();
+    } catch (error) {
+      failed(error);
+    } finally {
+      if (turn === this.turn) this.ariaBusy = "false";
+    }
+  }
+
+  /** @returns {Promise<Record<string, unknown>>} */
+  async read() {
+    return {};
   }
 }
 

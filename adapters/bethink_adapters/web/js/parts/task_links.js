@@ -1,12 +1,11 @@
 // The memories linked with a task, and a search for more.
 
 import * as api from "../core/api.js";
-import { define } from "../core/element.js";
+import { View, define } from "../core/element.js";
 import { changedQuery, go, submitted } from "../core/router.js";
 import { scope } from "../core/state.js";
 import { html } from "../core/template.js";
 import { announce, failed, toast } from "../core/toasts.js";
-import { View } from "../core/view.js";
 import { empty, row, rows } from "./rows.js";
 
 const FOUND = 6;

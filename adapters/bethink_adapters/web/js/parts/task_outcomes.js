@@ -1,12 +1,11 @@
 // What closed tasks say of the linked memories: a preview, then the recorded outcomes.
 
 import * as api from "../core/api.js";
-import { define } from "../core/element.js";
+import { View, define } from "../core/element.js";
 import { counted } from "../core/format.js";
 import { changedQuery, go, memory } from "../core/router.js";
 import { html } from "../core/template.js";
 import { failed, undoable } from "../core/toasts.js";
-import { View } from "../core/view.js";
 import { empty } from "./rows.js";
 
 class TaskOutcomes extends View {

@@ -1,11 +1,10 @@
 // Why a memory is missing from an answer: choose the memory by words or id, read the reason.
 
 import * as api from "../core/api.js";
-import { define } from "../core/element.js";
+import { View, define } from "../core/element.js";
 import { fixed } from "../core/format.js";
 import { changedQuery, go, submitted } from "../core/router.js";
 import { html } from "../core/template.js";
-import { View } from "../core/view.js";
 import { row, rows } from "./rows.js";
 import { score } from "./score.js";
 

@@ -1,14 +1,13 @@
 // Activity: the journal as it grows, with an undo for each entry.
 
 import * as api from "../core/api.js";
-import { define } from "../core/element.js";
+import { View, define } from "../core/element.js";
 import { iso, when } from "../core/format.js";
 import { memory } from "../core/router.js";
 import { saving } from "../core/save.js";
 import { scope, shared, values } from "../core/state.js";
 import { each, html } from "../core/template.js";
 import { failed, toast, undo } from "../core/toasts.js";
-import { View } from "../core/view.js";
 import { choice } from "../parts/choice.js";
 import { empty, rowKeys } from "../parts/rows.js";
 

@@ -1,18 +1,17 @@
 // Conflicts: pairs of memories that can hardly both hold; keep one of each pair.
 
 import * as api from "../core/api.js";
-import { define } from "../core/element.js";
+import { View, define } from "../core/element.js";
 import { when } from "../core/format.js";
 import { memory } from "../core/router.js";
 import { saving } from "../core/save.js";
 import { scope } from "../core/state.js";
 import { each, html } from "../core/template.js";
 import { failed, undoable } from "../core/toasts.js";
-import { View } from "../core/view.js";
 import { empty, rowKeys } from "../parts/rows.js";
 import { marked } from "../parts/changes.js";
 
-const PAGE = 50;
+const PAGE = 100; // as the count of the navigation: the server answers equal questions once
 const MOST = 1000; // pairs of a saved list
 
 class Conflicts extends View {
@@ -33,7 +32,11 @@ class Conflicts extends View {
   async keepOne(side, pair = this.items[this.at]) {
     if (!pair) return;
     const [kept, dropped] = side === "older" ? [pair.older, pair.newer] : [pair.newer, pair.older];
-    const change = () => api.post("/resolve", { keep: kept.id, drop: [dropped.id] });
+    const change = async () => {
+      await api.post("/resolve", { keep: kept.id, drop: [dropped.id] });
+      this.items = this.items.filter(({ older, newer }) => ![older.id, newer.id].includes(dropped.id));
+      this.update(); // before the next search
+    };
     await undoable(`Kept the ${side} memory`, [kept.id, dropped.id], change).catch(failed);
     await this.load();
   }

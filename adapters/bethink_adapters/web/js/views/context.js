@@ -1,13 +1,12 @@
 // Context: the block that a program puts into a prompt, at a budget of tokens.
 
 import * as api from "../core/api.js";
-import { define } from "../core/element.js";
+import { View, define } from "../core/element.js";
 import { count, counted } from "../core/format.js";
 import { changedQuery, go, submitted } from "../core/router.js";
 import { scope } from "../core/state.js";
 import { html } from "../core/template.js";
 import { announce, failed, toast } from "../core/toasts.js";
-import { View } from "../core/view.js";
 import { empty, row, rowKeys, rows } from "../parts/rows.js";
 
 const USUAL = 800;

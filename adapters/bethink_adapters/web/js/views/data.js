@@ -1,14 +1,13 @@
 // Data: memories in and out of the file, the health of the file, erasing, and agent hosts.
 
 import * as api from "../core/api.js";
-import { define } from "../core/element.js";
+import { View, define } from "../core/element.js";
 import { bytes, counted } from "../core/format.js";
 import { keys } from "../core/keys.js";
 import { save } from "../core/save.js";
 import { scope, shared } from "../core/state.js";
 import { each, html } from "../core/template.js";
 import { announce, failed, toast } from "../core/toasts.js";
-import { View } from "../core/view.js";
 import { empty } from "../parts/rows.js";
 import "../parts/data_erase.js";
 import "../parts/data_upload.js";

@@ -1,12 +1,11 @@
 // Home: what the chosen namespace holds, the newest memories, the state of the file.
 
 import * as api from "../core/api.js";
-import { define } from "../core/element.js";
+import { View, define } from "../core/element.js";
 import { ago, bytes, count, counted, signed } from "../core/format.js";
 import { href } from "../core/router.js";
 import { scope, shared, values } from "../core/state.js";
 import { each, html } from "../core/template.js";
-import { View } from "../core/view.js";
 import { bars, line } from "../parts/chart.js";
 import { MOST_CONFLICTS } from "../parts/conflict_count.js";
 import { empty, row, rowKeys, rows } from "../parts/rows.js";
@@ -44,7 +43,7 @@ class Home extends View {
       </div>
       <section><h2>Newest</h2>${this.items.length
         ? rows(this.items, (record) => row(record, { now: record === this.items[this.at] }))
-        : empty("No memory yet. Store one from the command line, or from a program.", 'bethink store "Deployments happen on Tuesdays"')}</section>`;
+        : empty("No memory yet. Store one in Memories, on the command line, or from a program.", 'bethink store "Deployments happen on Tuesdays"')}</section>`;
   }
 
   file({ location, bytes: size, journal_length: entries, last_change: changed }) {

@@ -1,14 +1,13 @@
 // Memories: filter, sort, page, choose; forget, archive and tag many at once.
 
 import * as api from "../core/api.js";
-import { define } from "../core/element.js";
+import { View, define } from "../core/element.js";
 import { count, counted, fixed, when } from "../core/format.js";
 import { changedQuery, go, remembered } from "../core/router.js";
 import { saving } from "../core/save.js";
 import { scope } from "../core/state.js";
 import { each, html } from "../core/template.js";
 import { failed } from "../core/toasts.js";
-import { View } from "../core/view.js";
 import "../parts/bulk.js";
 import { choice } from "../parts/choice.js";
 import "../parts/edit_form.js";

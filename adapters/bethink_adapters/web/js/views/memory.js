@@ -1,13 +1,12 @@
 // One memory: the text, the fields, the past; edit, forget, judge, link.
 
 import * as api from "../core/api.js";
-import { define } from "../core/element.js";
+import { View, define } from "../core/element.js";
 import { count, fixed, json, signed, when } from "../core/format.js";
 import { keys } from "../core/keys.js";
 import { go, href, memory } from "../core/router.js";
 import { each, html } from "../core/template.js";
 import { failed, undoable } from "../core/toasts.js";
-import { View } from "../core/view.js";
 import { changes, told } from "../parts/changes.js";
 import { line } from "../parts/chart.js";
 import "../parts/edit_form.js";

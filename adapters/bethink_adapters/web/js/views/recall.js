@@ -1,11 +1,10 @@
 // Recall: search in three ways, side by side, and see from what each score is made.
 
 import * as api from "../core/api.js";
-import { define } from "../core/element.js";
+import { View, define } from "../core/element.js";
 import { changedQuery, go, submitted } from "../core/router.js";
 import { scope } from "../core/state.js";
 import { each, html } from "../core/template.js";
-import { View } from "../core/view.js";
 import { choice } from "../parts/choice.js";
 import { empty, row, rowKeys, rows } from "../parts/rows.js";
 import { compared, score } from "../parts/score.js";

@@ -1,12 +1,11 @@
 // Tasks: the lists of Beads and Claude Code, with the memories that help with each task.
 
 import * as api from "../core/api.js";
-import { define } from "../core/element.js";
+import { View, define } from "../core/element.js";
 import { ago, count, counted, iso } from "../core/format.js";
 import { changedQuery, go } from "../core/router.js";
 import { saving } from "../core/save.js";
 import { each, html } from "../core/template.js";
-import { View } from "../core/view.js";
 import { choice } from "../parts/choice.js";
 import { empty, rowKeys } from "../parts/rows.js";
 import "../parts/task_links.js";

@@ -1,13 +1,12 @@
 // Time machine: the memory as of an entry of the journal, and what changed since another one.
 
 import * as api from "../core/api.js";
-import { define } from "../core/element.js";
+import { View, define } from "../core/element.js";
 import { when } from "../core/format.js";
 import { changedQuery, go, memory, submitted } from "../core/router.js";
 import { scope, shared } from "../core/state.js";
 import { each, html } from "../core/template.js";
 import { failed, toast } from "../core/toasts.js";
-import { View } from "../core/view.js";
 import { between, changes } from "../parts/changes.js";
 import { empty, row, rowKeys, rows } from "../parts/rows.js";
 import { score } from "../parts/score.js";
