@@ -97,6 +97,8 @@ def test_items_come_back_as_they_went_in(store: MemoryStore) -> None:
         "",
         "I will not.",
     ]
+    found = store.recall("Wetter in May", namespace=session.log.namespace, k=9)
+    assert {hit.memory.content for hit in found} == {"Wie wird das Wetter, 明日?", "I will not."}
 
 
 def test_a_tool_that_returns_a_book_is_kept_whole(store: MemoryStore) -> None:

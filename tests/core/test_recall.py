@@ -535,6 +535,7 @@ def test_what_occurred_in_the_period_of_a_question_comes_first(
     now = datetime(2023, 6, 14, 10, tzinfo=UTC)  # a Wednesday
     for ago in (0, 1, 9, 40):
         store.store("Ann painted the boat", occurred_at=now - timedelta(ago), metadata={"ago": ago})
+    store.store("", value={"call": 1}, author="Ann", occurred_at=now - timedelta(1))
     found = store.recall(query, mode="keyword", now=now)
     assert [hit.memory.metadata["ago"] for hit in found] == days
 

@@ -56,8 +56,11 @@ class Document(NamedTuple):
 def document(record: MemoryRecord) -> Document:
     """Return the terms of date, author and content; terms of the author are marked.
 
-    The date counts only if it differs from the time of storing.
+    The date counts only if it differs from the time of storing. A record without content has no
+    terms, not even of date and author.
     """
+    if not record.content:
+        return Document([], 0, 0, False, False, False)
     dated = record.occurred_at != record.created_at
     date = date_words(record.occurred_at) if dated else []
     author = [author_term(term) for term in terms(record.author)] if record.author else []

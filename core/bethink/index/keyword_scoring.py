@@ -75,19 +75,19 @@ def keyword_scores(index: ScopeIndex | JoinedIndex, query: Query) -> Floats:
     if query.about_times:
         scores *= np.where(columns["tells_time"], 1.0, MISMATCH_FACTOR)
     if query.periods:
-        _lift_periods(scores, query, columns["occurred"])
+        _lift_periods(scores, query, columns)
     return scores
 
 
-def _lift_periods(scores: Floats, query: Query, occurred: Floats) -> None:
+def _lift_periods(scores: Floats, query: Query, columns: ReadColumns) -> None:
     """Lift the documents of the periods asked for; a question needs no word in common."""
-    inside = np.zeros(len(occurred))
+    occurred, inside = columns["occurred"], np.zeros(len(scores))
     for start, end in query.periods:
         away = np.maximum(start - occurred, occurred - end)
         away /= PERIOD_EDGE * (end - start)
         np.maximum(inside, 1 - away.clip(0.0), out=inside)
     least = 1.0 if query.is_question else np.inf
-    inside[(scores == 0) & (inside < least)] = 0.0
+    inside[(scores == 0) & ((inside < least) | (columns["words"] == 0))] = 0.0
     scores += PERIOD_BONUS * inside * (1 - scores)
 
 

@@ -13,7 +13,10 @@ _THREAD_BYTES: Final = 200  # a name and its places in a dict and a list; measur
 
 
 class Threads:
-    """The order of turns within each thread, as links from turn to turn in *columns*."""
+    """The order of turns within each thread, as links from turn to turn in *columns*.
+
+    A record without words, such as the call of a tool, is no turn and has no links.
+    """
 
     def __init__(self, columns: Columns) -> None:
         self.codes: dict[tuple[str, str], int] = {}
@@ -43,7 +46,7 @@ class Threads:
         threads, before, after = columns["thread"], columns["before"], columns["after"]
         before[:] = after[:] = -1
         self._last = [-1] * len(self.codes)
-        turns = np.flatnonzero((threads >= 0) & columns["live"])
+        turns = np.flatnonzero((threads >= 0) & (columns["words"] > 0) & columns["live"])
         keys = columns["ordinal"][turns], columns["occurred"][turns], threads[turns]
         order = turns[np.lexsort(keys)]
         same = threads[order[1:]] == threads[order[:-1]]
@@ -60,7 +63,7 @@ class Threads:
         columns = self._columns
         before, occurred, ordinals = columns["before"], columns["occurred"], columns["ordinal"]
         before[turn] = columns["after"][turn] = -1
-        thread = columns["thread"][turn]
+        thread = self._thread(turn)
         if thread < 0:
             return
         when = (occurred[turn], ordinals[turn])
@@ -73,8 +76,12 @@ class Threads:
     def remove(self, turn: int) -> None:
         """Unlink a dead turn."""
         columns = self._columns
-        if (thread := int(columns["thread"][turn])) >= 0:
+        if (thread := self._thread(turn)) >= 0:
             self._join(int(columns["before"][turn]), int(columns["after"][turn]), thread)
+
+    def _thread(self, turn: int) -> int:
+        """Return the number of the thread of *turn*, -1 without a thread or without words."""
+        return int(self._columns["thread"][turn]) if self._columns["words"][turn] else -1
 
     def _join(self, earlier: int, later: int, thread: int) -> None:
         if earlier >= 0:

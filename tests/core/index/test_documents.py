@@ -28,6 +28,12 @@ def test_a_date_counts_where_it_was_told() -> None:
     assert document(stored("paint")).terms == ["paint"]
 
 
+def test_a_record_without_content_has_no_terms() -> None:
+    with MemoryStore(clock=lambda: 1.7e9) as store:
+        call = store.store("", value={"call": 1}, author="Anna", occurred_at=0.0)
+    assert document(call) == ([], 0, 0, False, False, False)
+
+
 def test_only_what_the_content_says_tells_time() -> None:
     assert document(stored("painted last Friday")).tells_time
     assert not document(stored("painted", author="May 9", occurred_at=0.0)).tells_time

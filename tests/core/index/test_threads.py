@@ -25,24 +25,30 @@ from bethink.index.threads import Threads
 
 NAMES = [("a", "s"), ("a", "t"), ("b", "s")]
 
+Given = tuple[int, float, int]  # thread, time, words
 turns = st.lists(
-    st.tuples(st.sampled_from([-1, 0, 1, 2]), st.sampled_from([1.0, 2.0, 3.0])), max_size=12
+    st.tuples(
+        st.sampled_from([-1, 0, 1, 2]), st.sampled_from([1.0, 2.0, 3.0]), st.sampled_from([5, 0])
+    ),
+    max_size=12,
 )
 
 
-def append(columns: Columns, given: Sequence[tuple[int, float]]) -> None:
+def append(columns: Columns, given: Sequence[Given]) -> None:
     start, size = columns.size, len(given)
-    threads, occurred = [thread for thread, _ in given], [at for _, at in given]
+    threads, occurred, words = zip(*given, strict=True) if given else ((), (), ())
     ordinals = np.arange(start, start + size)
-    columns.append(size, thread=threads, occurred=occurred, ordinal=ordinals, live=True)
+    columns.append(
+        size, thread=threads, occurred=occurred, words=words, ordinal=ordinals, live=True
+    )
 
 
 def order(links: Threads, columns: Columns) -> list[list[int]]:
     """Return every thread's turns, read off its links forward; check that they agree backward.
 
-    Turns without a thread must have no links.
+    Turns without a thread or without words must have no links.
     """
-    lone = columns["thread"] < 0
+    lone = (columns["thread"] < 0) | (columns["words"] == 0)
     assert {*columns["before"][lone].tolist(), *columns["after"][lone].tolist()} <= {-1}
     found = []
     for thread in range(len(NAMES)):
@@ -57,10 +63,14 @@ def order(links: Threads, columns: Columns) -> list[list[int]]:
     return found
 
 
-def expected(given: list[tuple[int, float]], alive: list[bool]) -> list[list[int]]:
+def expected(given: list[Given], alive: list[bool]) -> list[list[int]]:
     return [
         sorted(
-            (at for at, (code, _) in enumerate(given) if code == thread and alive[at]),
+            (
+                at
+                for at, (code, _, words) in enumerate(given)
+                if code == thread and words and alive[at]
+            ),
             key=lambda at: (given[at][1], at),
         )
         for thread in range(len(NAMES))
@@ -68,12 +78,11 @@ def expected(given: list[tuple[int, float]], alive: list[bool]) -> list[list[int
 
 
 @pytest.mark.slow
-@example([(0, 2.0), (0, 1.0)], set(), 1)
-@example([(0, 1.0), (-1, 1.0)], set(), 0)
+@example([(0, 2.0, 5), (0, 1.0, 5)], set(), 1)
+@example([(0, 1.0, 5), (-1, 1.0, 5)], set(), 0)
+@example([(0, 1.0, 5), (0, 2.0, 0)], {1}, 0)
 @given(turns, st.sets(st.integers(0, 11)), st.integers(0, 12))
-def test_links_follow_time_then_insertion(
-    given: list[tuple[int, float]], dead: set[int], start: int
-) -> None:
+def test_links_follow_time_then_insertion(given: list[Given], dead: set[int], start: int) -> None:
     columns = Columns()
     links = Threads(columns)
     for name in NAMES:
@@ -108,8 +117,9 @@ def scores(
 ) -> np.ndarray:
     """Return the scores of one thread whose turn at each key has a share of the only term."""
     columns, size = Columns(), len(words)
-    append(columns, [(0, at) for at in times or map(float, range(size))])
-    columns["words"][:], columns["is_question"][:] = words, np.isin(np.arange(size), asking)
+    when = times or map(float, range(size))
+    append(columns, [(0, at, count) for at, count in zip(when, words, strict=True)])
+    columns["is_question"][:] = np.isin(np.arange(size), asking)
     columns["content_words"][:] = ENOUGH_WORDS if content is None else content
     links = Threads(columns)
     links.code(NAMES[0])
@@ -173,12 +183,8 @@ def test_evidence_from_several_turns_adds_up_as_chances_do() -> None:
 @pytest.mark.parametrize("code", [[], NAMES[:1]])
 def test_who_wrote_and_what_is_said_add_up_as_chances_do(code: list[tuple[str, str]]) -> None:
     columns = Columns()
-    append(columns, [(-1, 0.0), (-1, 1.0)])
-    columns["words"][:], columns["content_words"][:], columns["is_question"][:] = (
-        1,
-        ENOUGH_WORDS,
-        False,
-    )
+    append(columns, [(-1, 0.0, 1), (-1, 1.0, 1)])
+    columns["content_words"][:], columns["is_question"][:] = ENOUGH_WORDS, False
     links = Threads(columns)
     for name in code:
         links.code(name)
@@ -231,3 +237,25 @@ def test_a_thread_that_begins_later_is_linked_as_well() -> None:
             store.store(text, thread="s")
         found = store.recall("boat paint", k=9, mode="keyword")
         assert [hit.memory.content for hit in found] == ["paint for the boat", "the blue one"]
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+def test_a_call_between_question_and_answer_borrows_nothing_and_parts_nothing(
+    is_late: bool,
+) -> None:
+    asked, answer = "which paint for the boat?", "the blue one, as before"
+    with MemoryStore() as store, MemoryStore() as plain:
+        for each in (store, plain):
+            each.store(asked, thread="s")
+        if is_late:
+            store.recall("boat", touch=False)
+        for call in range(4):
+            store.store("", value={"call": call}, thread="s", author="paint")
+        for each in (store, plain):
+            each.store(answer, thread="s")
+        found, alone = (each.recall("boat paint", k=9, mode="keyword") for each in (store, plain))
+        assert {hit.memory.content for hit in found} == {asked, answer}
+        assert [hit.memory.content for hit in found] == [hit.memory.content for hit in alone]
+        if is_late:
+            store.forget(store.all(order="newest", limit=2)[1].id)
+            assert len(store.recall("boat paint", k=9, mode="keyword")) == 2
