@@ -128,6 +128,7 @@ class TestOffline:
             "We decided to deploy with blue-green releases."
         ]
         assert found[0].record.categories == ["decision"]
+        assert found[0].record.metadata == {}
         assert attempts == []
 
     def test_a_result_is_remembered_by_its_sentences(self, store: MemoryStore) -> None:
@@ -152,9 +153,18 @@ class TestOffline:
                 ["The fee is approx. five euros.", "We really can't.", "Prof. Ann agreed to it."],
             ),
             ("Approved.", []),
+            ("{}", []),
+            ("Thought: I know the fee\nFinal Answer: The fee is five.", ["The fee is five."]),
+            ("I know. Final Answer: too low.\nFinal Answer:\nIt is five.", ["It is five."]),
+            (
+                '{\n  "fee": 5,\n  "due": "In May. Or so."\n}',
+                ['{\n  "fee": 5,\n  "due": "In May. Or so."\n}'],
+            ),
+            ('```json\n[{"fee": 5}]\n```\n', ['```json\n[{"fee": 5}]\n```']),
+            ('"It is five. Or so."', ['"It is five.']),
         ],
     )
-    def test_sentences_are_told_from_numbers_and_abbreviations(
+    def test_a_result_is_told_from_what_stands_around(
         self, store: MemoryStore, result: str, told: list[str]
     ) -> None:
         kept = memory(CrewStorage(store))

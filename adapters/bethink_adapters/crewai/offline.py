@@ -2,8 +2,9 @@
 
     memory = Memory(storage=storage, embedder=storage.embedder, llm=offline_llm())
 
-A result is remembered sentence by sentence, without questions and without sentences of a word or
-two ("Approved."). The words of a memory choose the category. A known text is not stored again,
+A result is remembered sentence by sentence, without thoughts before a "Final Answer:", without
+questions and without sentences of a word or two ("Approved."). An object or a list in JSON is
+remembered whole. The words of a memory choose the category. A known text is not stored again,
 unless the text is longer than the 200 characters that crewAI shows to the model. No memory is
 rewritten or deleted. Equal questions get equal answers.
 """
@@ -11,6 +12,7 @@ rewritten or deleted. Equal questions get equal answers.
 from __future__ import annotations
 
 import functools
+import json
 import re
 from typing import TYPE_CHECKING, Any, Final
 
@@ -31,11 +33,14 @@ _SENTENCE_END: Final = re.compile(
     r"|(?<=[\u3002\uff01\uff1f])(?![\u3002\uff01\uff1f\u2019\u201d\u300d\u300f\uff09])",
     re.MULTILINE,
 )
-# The lines that crewAI writes in front of the result of a task.
+# The lines that crewAI writes in front of the result of a task, and an agent's thoughts before the
+# last "Final Answer:", where crewAI's own parser begins the answer.
 _HEADER: Final = re.compile(
-    r"\A(?:Task|Input): (?>.*?^Agent: )?.*?^(?>Expected result: .*?^(?=Result: ))?Result: ",
+    r"\A(?:Task|Input): (?>.*?^Agent: )?.*?^(?>Expected result: .*?^(?=Result: ))?Result: "
+    r"(?:.*Final Answer:)?",
     re.MULTILINE | re.DOTALL,
 )
+_FENCE: Final = re.compile(r"```(?:json)?\n(.*)\n```", re.DOTALL)
 # A stored record in the prompt for a consolidation.
 _KNOWN_RECORD: Final = re.compile(
     r"^- id=.*? \| scope=.*\n  content: ((?s:.*?))(?=\n\n- id=|\Z)", re.MULTILINE
@@ -76,7 +81,9 @@ def _offline_class() -> type[Any]:
             if model is None or rule is None:
                 raise ValidationError("offline_llm answers only what crewAI's memory asks")
             prompt = messages if isinstance(messages, str) else str(messages[-1].get("content"))
-            return model(**rule(prompt))
+            # Without a check, which would fill in empty lists of entities, dates and topics, for
+            # crewAI to print below each memory in a prompt.
+            return model.model_construct(**rule(prompt))
 
         async def acall(self, *args: Any, **options: Any) -> Any:
             return self.call(*args, **options)
@@ -85,9 +92,21 @@ def _offline_class() -> type[Any]:
 
 
 def _extract(prompt: str) -> dict[str, Any]:
-    content = _prompt_field(prompt, "extract_memories_user", "content")
-    told = [each for each in _sentences(_HEADER.sub("", content)) if _is_statement(each)]
+    content = _HEADER.sub("", _prompt_field(prompt, "extract_memories_user", "content")).strip()
+    if _is_json(content):
+        return {"memories": [content]}
+    told = [each for each in _sentences(content) if _is_statement(each)]
     return {"memories": list(dict.fromkeys(told))}
+
+
+def _is_json(text: str) -> bool:
+    """Return whether *text*, a code block or not, is an object or a list that is not empty."""
+    fenced = _FENCE.fullmatch(text)
+    try:
+        found = json.loads(fenced[1] if fenced else text)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(found, dict | list) and bool(found)
 
 
 def _sentences(text: str) -> list[str]:
@@ -107,7 +126,8 @@ def _is_statement(sentence: str) -> bool:
 
 def _analyse(prompt: str) -> dict[str, Any]:
     category = guess_category(_prompt_field(prompt, "save_user", "content"))
-    return {"suggested_scope": "/", "categories": [category] if category else []}
+    categories = [category] if category else []
+    return {"suggested_scope": "/", "categories": categories, "extracted_metadata": None}
 
 
 def _consolidate(prompt: str) -> dict[str, Any]:
