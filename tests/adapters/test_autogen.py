@@ -19,6 +19,7 @@ pytest.importorskip("autogen_agentchat")
 
 from autogen_agentchat.agents import AssistantAgent
 from autogen_agentchat.base import TaskResult
+from autogen_agentchat.conditions import TextMentionTermination
 from autogen_agentchat.messages import (
     HandoffMessage,
     MemoryQueryEvent,
@@ -434,6 +435,23 @@ def test_a_run_is_recorded_as_turns(memory: AgentMemory, store: MemoryStore) -> 
     ]
 
 
+def test_a_recalled_word_does_not_end_a_team(memory: AgentMemory) -> None:
+    asyncio.run(memory.record([TextMessage(content=f"{FACT} APPROVE", source="critic")]))
+    team = RoundRobinGroupChat(
+        [
+            AssistantAgent(name, model_client=ReplayChatCompletionClient([said]), memory=[memory])
+            for name, said in (("writer", "In the pot."), ("critic", "APPROVE"))
+        ],
+        termination_condition=TextMentionTermination("APPROVE"),
+    )
+    result = asyncio.run(team.run(task=QUESTION))
+    events = [message for message in result.messages if isinstance(message, MemoryQueryEvent)]
+    assert [event.source for event in events] == ["writer", "critic"]
+    (reported,) = events[0].content
+    assert reported.content == f"{FACT} APPROVE"
+    assert pickle.loads(pickle.dumps(reported)).model_dump() == reported.model_dump()
+
+
 def test_each_run_is_a_thread_of_its_own(memory: AgentMemory, store: MemoryStore) -> None:
     agent, _ = assistant("Hello.", "Hello again.", memory=[memory])
     for result in ask(agent, "Hi.", "Hi again."):
@@ -451,6 +469,7 @@ def test_recalled_and_technical_messages_are_not_recorded(
             MultiModalMessage(content=["Look", PICTURE, "here"], source="user"),
             MemoryQueryEvent(content=query(memory, QUESTION), source="helper"),
             TextMessage(content="  ", source="helper"),
+            TextMessage(content="TERMINATE", source="helper"),
             HandoffMessage(content="over to you", source="helper", target="other"),
             StopMessage(content="TERMINATE", source="other"),
         ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import functools
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping
@@ -26,10 +27,10 @@ if TYPE_CHECKING:
 
 _JSON = "application/json"
 _TEXT = "text/plain"
-# The notes that a CodeExecutorAgent writes by itself.
-_CODE_NOTE: Final = re.compile(
+# The notes that a CodeExecutorAgent writes by itself, and the word at the end of a task.
+_NOTE: Final = re.compile(
     r"The script ran(?: but produced no output|, then exited with an error)|"
-    r"No code blocks found in the thread\."
+    r"No code blocks found in the thread\.|TERMINATE\Z"
 )
 # The names in the metadata with a field in a record: the speaker, the conversation and the time.
 _RECORD_FIELDS: dict[str, type | tuple[type, ...]] = {
@@ -120,7 +121,8 @@ def to_content(hit: RecallResult) -> MemoryContent:
 def to_event(hit: RecallResult) -> MemoryContent:
     """Return the same as ``to_content``, in a form that a team can write as JSON.
 
-    Bytes are base64 text, as "encoding" in the metadata says; lone surrogates are replaced.
+    Bytes are base64 text, as "encoding" in the metadata says; lone surrogates are replaced. The
+    text of the event has the id alone.
     """
     content = to_content(hit)
     metadata = content.metadata or {}
@@ -132,7 +134,27 @@ def to_event(hit: RecallResult) -> MemoryContent:
     elif isinstance(content.content, dict):
         content.content = _writable(content.content)
     content.metadata = _writable(metadata)
-    return content
+    return _reported_class().model_construct(**dict(content))
+
+
+@functools.cache
+def _reported_class() -> type[MemoryContent]:
+    from autogen_core.memory import MemoryContent
+
+    class Reported(MemoryContent):
+        """A memory in an event.
+
+        A team that ends on a word looks for the word in the text of each event, so a recalled
+        "APPROVE" of an earlier run would end the new run. The text of the event is the ``repr``.
+        """
+
+        def __repr__(self) -> str:
+            return f"MemoryContent(id={(self.metadata or {}).get('id')!r})"
+
+        def __reduce__(self) -> tuple[Any, ...]:
+            return MemoryContent.model_validate, (dict(self),)
+
+    return Reported
 
 
 def _data(memory: MemoryRecord) -> ContentType:
@@ -175,7 +197,7 @@ def to_turns(
         if isinstance(message, BaseChatMessage)
         and not isinstance(message, unspoken)
         and message.source not in leave_out
-        and not _CODE_NOTE.match(text := _speech(message).strip())
+        and not _NOTE.match(text := _speech(message).strip())
     ]
     ids = [getattr(message, "id", None) for message, _ in spoken]
     name = thread_name(thread or next(iter(ids), None))
