@@ -83,7 +83,12 @@ def look(place: str) -> str:
 
 def call_look(place: str) -> CreateResult:
     """Answer with a call of `look`."""
-    call = FunctionCall(id="1", name="look", arguments=json.dumps({"place": place}))
+    return called("look", place=place)
+
+
+def called(name: str, **arguments: str) -> CreateResult:
+    """Answer with a call of the tool *name*."""
+    call = FunctionCall(id="1", name=name, arguments=json.dumps(arguments))
     usage = RequestUsage(prompt_tokens=0, completion_tokens=0)
     return CreateResult(content=[call], finish_reason="function_calls", usage=usage, cached=False)
 

@@ -18,7 +18,7 @@ import pytest
 pytest.importorskip("autogen_agentchat")
 
 from autogen_agentchat.agents import AssistantAgent
-from autogen_agentchat.base import TaskResult
+from autogen_agentchat.base import Handoff, TaskResult
 from autogen_agentchat.conditions import TextMentionTermination
 from autogen_agentchat.messages import (
     HandoffMessage,
@@ -26,6 +26,7 @@ from autogen_agentchat.messages import (
     MultiModalMessage,
     StopMessage,
     TextMessage,
+    ToolCallExecutionEvent,
 )
 from autogen_agentchat.teams import RoundRobinGroupChat
 from autogen_core import CancellationToken, Image
@@ -38,6 +39,7 @@ from autogen_core.model_context import (
 )
 from autogen_core.models import (
     AssistantMessage,
+    FunctionExecutionResult,
     ModelInfo,
     UserMessage,
 )
@@ -470,7 +472,14 @@ def test_recalled_and_technical_messages_are_not_recorded(
             MemoryQueryEvent(content=query(memory, QUESTION), source="helper"),
             TextMessage(content="  ", source="helper"),
             TextMessage(content="TERMINATE", source="helper"),
+            ToolCallExecutionEvent(
+                content=[FunctionExecutionResult(content="over to you", name="go", call_id="1")],
+                source="helper",
+            ),
             HandoffMessage(content="over to you", source="helper", target="other"),
+            HandoffMessage(
+                content=Handoff(target="other").message, source="helper", target="other"
+            ),
             StopMessage(content="TERMINATE", source="other"),
         ]
     )

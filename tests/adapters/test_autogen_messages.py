@@ -12,8 +12,11 @@ import pytest
 
 pytest.importorskip("autogen_agentchat")
 
+from autogen_agentchat.agents import UserProxyAgent
 from autogen_agentchat.base import TaskResult
-from autogen_agentchat.messages import MemoryQueryEvent, TextMessage
+from autogen_agentchat.conditions import HandoffTermination
+from autogen_agentchat.messages import HandoffMessage, MemoryQueryEvent, TextMessage
+from autogen_agentchat.teams import Swarm
 from autogen_core import Image
 from autogen_core.memory import ListMemory, MemoryContent, MemoryMimeType
 from autogen_core.model_context import UnboundedChatCompletionContext
@@ -23,7 +26,7 @@ from PIL import Image as Picture
 from bethink import EVERYWHERE, MemoryStore, ValidationError
 from bethink_adapters.autogen import AgentMemory
 
-from .autogen_runs import add, query
+from .autogen_runs import add, assistant, called, query
 from .contract import FACT, QUESTION, SlowStore, cancel_in_write
 
 TOLD = {"author": "Ann", "thread": "s1", "occurred_at": 1.7e9}
@@ -87,6 +90,26 @@ def test_outputs_of_code_and_tools_are_not_recorded(store: MemoryStore) -> None:
         == 1
     )
     assert asyncio.run(AgentMemory(store, namespace="other").record(run)) == 2
+
+
+@pytest.mark.parametrize("asked", ["user", "clerk"])
+def test_what_a_user_answers_to_a_hand_off_is_recorded(
+    memory: AgentMemory, store: MemoryStore, asked: str
+) -> None:
+    answer = "The flight is LH 1234."
+    handed = called(f"transfer_to_{asked}")
+    agent, _ = assistant(handed, *["Booked."] * 3, memory=[], handoffs=[asked])
+    clerk = UserProxyAgent("clerk", input_func=lambda prompt: answer)
+    team = Swarm([agent, clerk], termination_condition=HandoffTermination("user"), max_turns=3)
+
+    async def book() -> None:
+        await memory.record(await team.run(task="Book my flight."))
+        if asked == "user":
+            told = HandoffMessage(content=answer, source="user", target="helper")
+            await memory.record(await team.run(task=told))
+
+    asyncio.run(book())
+    assert [record.content for record in store.all()][:3] == ["Book my flight.", answer, "Booked."]
 
 
 def test_what_fits_no_field_stays_in_the_metadata(store: MemoryStore) -> None:

@@ -6,7 +6,7 @@ import base64
 import functools
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -17,7 +17,7 @@ from bethink.adapting import MAX_CONTENT, MAX_LABEL, Turn
 from ..shared.texts import aware, digest, storable
 from ..shared.turns import thread_name, turn
 from ..shared.values import written
-from .messages import texts
+from .messages import HANDED_OFF, texts
 
 if TYPE_CHECKING:
     from autogen_core import Image
@@ -184,18 +184,22 @@ def to_turns(
 ) -> list[Turn]:
     """Return the turns among the *messages* of a run, without messages of the sources *leave_out*.
 
-    Events, hand-offs, stops, summaries of tools' results and notes of a code executor are no turns.
-    Without *thread*, the id of the first message names the conversation. *is_old* is True for a
-    conversation that may be known, with no turns besides *messages*.
+    Events, hand-offs of a model, stops, summaries of tools' results and notes of a code executor
+    are no turns. A hand-off of a user, who answers an agent, is a turn. Without *thread*, the id of
+    the first message names the conversation. *is_old* is True for a conversation that may be known,
+    with no turns besides *messages*.
     """
-    from autogen_agentchat.messages import BaseChatMessage, HandoffMessage, StopMessage
+    from autogen_agentchat.messages import BaseChatMessage, StopMessage
 
-    unspoken: tuple[type[Any], ...] = (HandoffMessage, StopMessage, *_summaries())
+    given = list(messages)
+    hand_off = _hand_off_test(given)
+    unspoken: tuple[type[Any], ...] = (StopMessage, *_summaries())
     spoken = [
         (message, text)
-        for message in messages
+        for message in given
         if isinstance(message, BaseChatMessage)
         and not isinstance(message, unspoken)
+        and not hand_off(message)
         and message.source not in leave_out
         and not _NOTE.match(text := _speech(message).strip())
     ]
@@ -213,6 +217,21 @@ def to_turns(
         )
         for id, (message, text) in zip(ids, spoken, strict=True)
     ]
+
+
+def _hand_off_test(messages: Iterable[Any]) -> Callable[[Any], bool]:
+    """Return a test for hand-offs of a model: the text is the result of a tool in *messages*."""
+    from autogen_agentchat.messages import HandoffMessage, ToolCallExecutionEvent
+
+    ran = (event for event in messages if isinstance(event, ToolCallExecutionEvent))
+    results = {result.content for event in ran for result in event.content}
+
+    def is_hand_off(message: Any) -> bool:
+        return isinstance(message, HandoffMessage) and (
+            message.content in results or bool(HANDED_OFF.fullmatch(message.content))
+        )
+
+    return is_hand_off
 
 
 def _summaries() -> tuple[type[Any], ...]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 # The note of a HeadAndTailChatCompletionContext, by "System", in place of skipped messages.
 _SKIPPED: Final = re.compile(r"Skipped \d+ messages\.")
 # The text of an agent that hands over, unless the Handoff has a message of its own.
-_HANDED_OFF: Final = re.compile(r"Transferred to (.+), adopting the role of \1 immediately\.")
+HANDED_OFF: Final = re.compile(r"Transferred to (.+), adopting the role of \1 immediately\.")
 
 
 class ContextView:
@@ -61,7 +61,7 @@ def _is_user_message(message: LLMMessage) -> bool:
         return False
     if message.source == "user":
         return True
-    note = _SKIPPED if message.source == "System" else _HANDED_OFF
+    note = _SKIPPED if message.source == "System" else HANDED_OFF
     return not note.fullmatch(str(message.content))
 
 
