@@ -20,6 +20,7 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from inspect import signature
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
@@ -39,9 +40,9 @@ from bethink.adapting import (
 from .shared.erasing import erase_user
 from .shared.opening import StoreOrPath, open_store
 from .shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K, Recalling
-from .shared.subclassing import made_on
+from .shared.subclassing import made_on, refuse_unknown
 from .shared.texts import jsonable, storable
-from .shared.turns import thread_name, turn
+from .shared.turns import id_text, thread_name, turn
 
 __all__ = ["MemoryHistory", "MemoryRecall", "erase_user"]
 
@@ -78,6 +79,8 @@ class MemoryHistory(_History):
         erase: bool = False,
         **options: Any,
     ) -> None:
+        own = ("namespace", "last", "erase")
+        refuse_unknown(options, [*own, *signature(super().__init__).parameters])
         super().__init__(source_id, **options)
         self.store = open_store(store)
         self.namespace = check_namespace(namespace)
@@ -121,7 +124,8 @@ class MemoryHistory(_History):
         await finish_in_thread(delete, namespace=log.namespace)
 
     def _log(self, session_id: str | None) -> MessageLog:
-        return MessageLog(self.store, session_id or "", namespace=self.namespace)
+        session = id_text("session_id", "" if session_id is None else session_id)
+        return MessageLog(self.store, session, namespace=self.namespace)
 
 
 @made_on("agent-framework", "agent_framework", "ContextProvider")

@@ -131,7 +131,7 @@ class MemoryLearning:
         place = self.namespace_of(user_id)
         if place is None or not message:
             return None
-        own = {"thread": _thread(session_id) or thread_name("")}
+        own = {"thread": thread_name(session_id, "session_id") or thread_name("")}
         where = None if self.include_own else {"$not": own}
         packed = self._recalling.block(message, {message.strip()}, namespace=place, where=where)
         return packed if packed.text else None
@@ -161,7 +161,7 @@ class MemoryLearning:
             for message in messages
             if (role := _field(message, "role")) in _SPEAKERS and _is_kept(message)
         ]
-        thread = _thread(session_id)
+        thread = thread_name(session_id, "session_id")
         self.was_updated = bool(add_turns(self.store, turns, namespace=place, thread=thread))
 
     def erase_user(self, user_id: str | int) -> int:
@@ -205,10 +205,6 @@ class MemoryLearning:
     arecall = make_async(recall)
     aprocess = make_async_write(process)
     aerase_user = make_async_write(erase_user)
-
-
-def _thread(session_id: str | int | None) -> str | None:
-    return None if session_id is None else thread_name(id_text("session_id", session_id))
 
 
 def _awaited(tool: Callable[[str], str]) -> Callable[[str], Coroutine[Any, Any, str]]:

@@ -40,7 +40,8 @@ from .shared.opening import StoreOrPath, open_store
 from .shared.recalling import Recalling
 from .shared.subclassing import made_on
 from .shared.texts import storable
-from .shared.turns import thread_name, turn
+from .shared.turns import id_text, thread_name, turn
+from .shared.values import written
 
 if TYPE_CHECKING:
     from google.adk.events.event import Event
@@ -60,7 +61,8 @@ class MemoryService(_Base):
     A search returns the best *k* memories, at least 1, with a score of at least *min_score*.
     *min_share* is that of ``recall``. An entry's id is the id of the event. Deleting a memory
     forgets the memory; with *erase*, no byte of the memory stays. Deleted events are not taken in
-    again. The *store* stays open. Bad settings raise ``ValidationError``.
+    again. Times in metadata become ISO 8601 texts, UUIDs texts. The *store* stays open. Bad
+    settings raise ``ValidationError``.
     """
 
     def __init__(
@@ -82,7 +84,8 @@ class MemoryService(_Base):
 
     def namespace_of(self, app_name: str, user_id: str) -> str:
         """Return the namespace of a user of an app; no two users share a namespace."""
-        return f"{self.namespace}/{segment(app_name)}/{segment(user_id)}"
+        app, user = id_text("app_name", app_name), id_text("user_id", user_id)
+        return f"{self.namespace}/{segment(app)}/{segment(user)}"
 
     async def add_session_to_memory(self, session: Session) -> None:
         """Remember the new words of a session, and forget rewound turns."""
@@ -107,8 +110,8 @@ class MemoryService(_Base):
         Partial events are left out, and a later state of an event supersedes an earlier state.
         Rewound events are left out, and forgotten if known.
         """
-        place, thread = self.namespace_of(app_name, user_id), thread_name(session_id)
-        metadata = dict(custom_metadata or {})
+        place, thread = self.namespace_of(app_name, user_id), thread_name(session_id, "session_id")
+        metadata = written("metadata", custom_metadata or {})
         turns = [
             turn(
                 text,
@@ -151,7 +154,8 @@ class MemoryService(_Base):
         for entry in memories:
             content = storable(_text(entry.content), MAX_CONTENT)
             item: dict[str, Any] = {"content": content, "key": entry.id or uuid4().hex}
-            item["metadata"] = {**(custom_metadata or {}), **entry.custom_metadata}
+            metadata = {**(custom_metadata or {}), **entry.custom_metadata}
+            item["metadata"] = written("metadata", metadata)
             if entry.author:
                 item["author"] = storable(entry.author, MAX_LABEL)
             with suppress(ValueError, OverflowError):  # ISO 8601 is preferred, no more

@@ -18,13 +18,22 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from bethink import MessageLog
-from bethink.adapting import MAX_CONTENT, MAX_LABEL, Scope, check_scope, finish_in_thread
+from bethink.adapting import (
+    MAX_CONTENT,
+    MAX_LABEL,
+    Scope,
+    check_scope,
+    explaining,
+    finish_in_thread,
+    suggesting,
+)
 
 from .shared.erasing import erase_user
 from .shared.extras import needs, require
 from .shared.opening import StoreOrPath, open_store
 from .shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K, Recalling
 from .shared.texts import storable
+from .shared.turns import id_text
 
 if TYPE_CHECKING:
     from agents import SessionSettings, TResponseInputItem
@@ -37,12 +46,14 @@ _SPEAKERS: Final = ("user", "assistant")
 _TEXTS: Final = ("output", "content", "text", "refusal")
 
 
+@suggesting
 class MemorySession:
     """The items of a conversation, kept in a store; a ``Session`` of the SDK.
 
-    Any text names a session, and no session sees the items of a second session. *session_settings*
-    is a ``SessionSettings`` or a mapping of the fields; a run is shown at most ``limit`` items.
-    With *erase*, a cleared session leaves no byte of the items. The *store* stays open.
+    Any text or whole number names a session, and no session sees the items of a second session.
+    *session_settings* is a ``SessionSettings`` or a mapping of the fields; a run is shown at most
+    ``limit`` items. With *erase*, a cleared session leaves no byte of the items. The *store* stays
+    open.
 
     The words of users and the model can be recalled from the store; reasoning, instructions, calls
     and results of tools are kept as items only.
@@ -51,14 +62,14 @@ class MemorySession:
     def __init__(
         self,
         store: StoreOrPath,
-        session_id: str,
+        session_id: str | int,
         *,
         namespace: str = "messages",
         session_settings: SessionSettings | Mapping[str, Any] | None = None,
         erase: bool = False,
     ) -> None:
-        self.log = MessageLog(open_store(store), session_id, namespace=namespace)
-        self.session_id = session_id
+        self.session_id = id_text("session_id", session_id)
+        self.log = MessageLog(open_store(store), self.session_id, namespace=namespace)
         self.erase = erase
         self.session_settings: SessionSettings | None = _settings(session_settings)
 
@@ -86,6 +97,7 @@ class MemorySession:
         return f"{type(self).__name__}(session_id={self.session_id!r})"
 
 
+@explaining
 def recall_filter(
     store: StoreOrPath,
     *,

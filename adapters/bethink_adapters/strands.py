@@ -37,6 +37,7 @@ from .shared.opening import StoreOrPath, open_store
 from .shared.recalling import DEFAULT_K, Recalling
 from .shared.texts import digest, storable
 from .shared.turns import thread_name, turn
+from .shared.values import written
 
 if TYPE_CHECKING:
     from strands.memory import AddMessagesContext, ExtractionConfig, MemoryEntry, SearchOptions
@@ -68,7 +69,7 @@ class StrandsStore:
         name: str = "memory",
         namespace: str,
         scope: Scope | None = None,
-        thread: str | None = None,
+        thread: str | int | None = None,
         description: str | None = None,
         max_search_results: int = DEFAULT_K,
         min_score: float = 0.0,
@@ -82,7 +83,7 @@ class StrandsStore:
         self.name = label("name", name)
         self.namespace = check_namespace(namespace)
         self.scope = self.namespace if scope is None else check_scope(scope)
-        self.thread = uuid4().hex if thread is None else str(thread_name(thread))
+        self.thread = thread_name(thread) or uuid4().hex
         self.description = description
         self.max_search_results: int | None = integer("max_search_results", max_search_results, 1)
         self.min_score = number("min_score", min_score, -1e9, 1e9)
@@ -108,10 +109,13 @@ class StrandsStore:
         ]
 
     async def add(self, content: str, metadata: Mapping[str, Any] | None = None) -> None:
-        """Remember *content*, unless the namespace has an added memory with the text."""
+        """Remember *content*, unless the namespace has an added memory with the text.
+
+        Times in *metadata* become ISO 8601 texts, UUIDs texts.
+        """
         item = {
             "content": storable(content, MAX_CONTENT),
-            "metadata": dict(metadata or {}),
+            "metadata": written("metadata", metadata or {}),
             "key": f"added:{digest(content)}",
         }
         await finish_in_thread(self._add, item)

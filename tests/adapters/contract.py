@@ -24,6 +24,7 @@ import pytest
 
 from bethink import (
     EVERYWHERE,
+    ArgumentError,
     Files,
     MemoryRecord,
     MemoryStore,
@@ -364,6 +365,12 @@ class AdapterContract:
                 make(place, tmp_path)  # a folder
             with pytest.raises(ValueError, match="store must be a MemoryStore"):
                 make(place, 5)
+
+    def test_a_wrong_argument_is_answered_with_the_right_argument(self, tmp_path: Path) -> None:
+        with MemoryStore(tmp_path / "memory.db") as store:
+            for place in makeable(store):
+                with pytest.raises(ArgumentError, match="unknown argument 'min_shares'; "):
+                    make(place, store, min_shares=0.5)
 
     # -- 8, 12: concurrency and event loops
 

@@ -56,10 +56,10 @@ def named(place: str) -> Any:
     return getattr(import_module(f"bethink_adapters.{module}"), name)
 
 
-def make(place: str, store: Any) -> Any:
+def make(place: str, store: Any, **more: Any) -> Any:
     """Make the object *place* on *store*, which is a store or a path."""
     parameter = "storage" if place == "crewai:crew_memory" else "store"
-    return named(place)(**{parameter: store}, **MAKERS[place][2])
+    return named(place)(**{parameter: store}, **MAKERS[place][2], **more)
 
 
 def is_importable(module: str) -> bool:

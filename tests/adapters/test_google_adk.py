@@ -7,8 +7,10 @@ import subprocess
 import sys
 import unicodedata
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar
+from uuid import UUID
 
 import pytest
 
@@ -181,6 +183,24 @@ def test_the_id_that_a_search_gave_replaces_a_memory(store: MemoryStore) -> None
         (kept,) = found(service, "milk")
         id = kept.id
     assert texts([kept]) == ["Ann takes oat milk."]
+
+
+@pytest.mark.parametrize("by_event", [True, False])
+def test_times_and_uuids_in_metadata_become_texts(store: MemoryStore, by_event: bool) -> None:
+    service, at = MemoryService(store), datetime(2026, 3, 1, 9, tzinfo=UTC)
+    given: dict[str, Any] = {"at": at, "ids": [UUID(int=7)]}
+    if by_event:
+        event = said("Ann takes oat milk.")
+        writing = service.add_events_to_memory(
+            app_name="app", user_id="ann", events=[event], custom_metadata=given
+        )
+    else:
+        content = Content(parts=[Part(text="Ann takes oat milk.")])
+        entry = MemoryEntry(content=content, custom_metadata=given)
+        writing = service.add_memory(app_name="app", user_id="ann", memories=[entry])
+    asyncio.run(writing)
+    (kept,) = found(service, "milk")
+    assert kept.custom_metadata == {"at": at.isoformat(), "ids": [str(UUID(int=7))]}
 
 
 def test_deleting_a_memory_without_an_id_deletes_nothing(store: MemoryStore) -> None:

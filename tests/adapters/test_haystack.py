@@ -263,7 +263,7 @@ def test_a_run_may_have_its_own_namespace(store: MemoryStore) -> None:
     assert store.count(namespace="nobody") == 0
 
 
-@pytest.mark.parametrize("wrong", [{"memory_namespace": ""}, {"memory_thread": 42}])
+@pytest.mark.parametrize("wrong", [{"memory_namespace": ""}, {"memory_thread": 4.2}])
 def test_a_run_with_a_wrong_context_goes_on_and_is_remembered_nowhere(
     store: MemoryStore, caplog: pytest.LogCaptureFixture, wrong: Mapping[str, Any]
 ) -> None:
@@ -273,6 +273,11 @@ def test_a_run_with_a_wrong_context_goes_on_and_is_remembered_nowhere(
     assert texts(result) == ["My code is 1234.", "Noted."]
     assert store.count() == 0
     assert "could not be remembered" in caplog.text
+
+
+def test_a_whole_number_names_a_conversation(store: MemoryStore) -> None:
+    run(memory_hooks(store, namespace="default"), said("I am Ann."), context={"memory_thread": 42})
+    assert [record.thread for record in store.all()] == ["42", "42"]
 
 
 def test_remembering_may_be_left_out(store: MemoryStore) -> None:

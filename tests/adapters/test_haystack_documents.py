@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -76,6 +78,15 @@ def test_documents_come_back_as_they_went_in(
 ) -> None:
     documents.write_documents([document])
     assert documents.filter_documents() == [document]
+
+
+def test_times_and_uuids_in_meta_become_texts(documents: BethinkDocumentStore) -> None:
+    at, id = datetime(2026, 3, 1, 9, tzinfo=UTC), UUID(int=7)
+    documents.write_documents([Document(content="x", meta={"at": at, "ids": [id]})])
+    one: dict[str, Any] = {"field": "meta.at", "operator": ">=", "value": at.isoformat()}
+    documents.update_by_filter(one, {"day": at.date()})
+    (kept,) = documents.filter_documents(one)
+    assert kept.meta == {"at": at.isoformat(), "ids": [str(id)], "day": "2026-03-01"}
 
 
 def test_documents_are_written_all_or_none(documents: BethinkDocumentStore) -> None:
@@ -257,10 +268,13 @@ def test_what_cannot_pass_a_filter_is_not_even_read(store: MemoryStore) -> None:
     one = {"field": "meta.a", "operator": "==", "value": "x"}
     two = {"field": "meta.b", "operator": "in", "value": ["y", "z"]}
     both = {"operator": "AND", "conditions": [one, two]}
+    either = {"operator": "OR", "conditions": [one, {**two, "value": ["z"]}]}
+    digits, dashed = ({**one, "value": value} for value in ("42", "user-42"))
     numbers = [
-        store.count(namespace="documents", where=narrowed(each)) for each in (one, two, both)
+        store.count(namespace="documents", where=narrowed(each))
+        for each in (one, two, both, either, digits, dashed)
     ]
-    assert numbers == [2, 2, 1]
+    assert numbers == [2, 2, 1, 2, 0, 0]
 
 
 def test_writing_a_document_reads_no_other(store: MemoryStore) -> None:

@@ -316,9 +316,7 @@ def test_a_failing_store_is_logged_and_the_run_goes_on(
         asyncio.run(block.aput(said("Hi.")))
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"k": 0}, {"namespace": "", "scope": "s"}, {"scope": ""}, {"budget": 1}]
-)
+@pytest.mark.parametrize("wrong", [{"k": 0}, {"namespace": "", "scope": "s"}, {"scope": ""}])
 def test_wrong_settings_are_refused(store: MemoryStore, wrong: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         RecallBlock(store=store, **({"namespace": "default"} | wrong))

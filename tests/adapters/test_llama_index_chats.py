@@ -56,13 +56,6 @@ def test_messages_come_back_as_they_went_in(chats: BethinkDBChatStore, store: Me
     assert told[:2] == [("Wetter?\nJa", "user"), ("", "assistant")]
 
 
-@pytest.mark.parametrize("kind", [BethinkChatStore, BethinkDBChatStore])
-@pytest.mark.parametrize("name", ["name_space", "erased", "table_name"])
-def test_an_unknown_setting_is_refused(store: MemoryStore, kind: Any, name: str) -> None:
-    with pytest.raises(ValueError, match=f"{name}\n *Extra inputs are not permitted"):
-        kind(store=store, **{name: "x"})
-
-
 def test_archived_messages_are_kept_apart(chats: BethinkDBChatStore) -> None:
     add(chats, "a", "b", "c", "d")
     assert texts(asyncio.run(chats.archive_oldest_messages("s", 2))) == ["a", "b"]

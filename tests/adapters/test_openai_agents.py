@@ -67,6 +67,13 @@ def test_it_passes_for_a_session(store: MemoryStore) -> None:
     assert isinstance(MemorySession(store, "s"), Session)
 
 
+def test_a_whole_number_names_a_session(store: MemoryStore) -> None:
+    asyncio.run(MemorySession(store, 7).add_items([{"role": "user", "content": "I am Ann."}]))
+    assert said(MemorySession(store, "7"))
+    with pytest.raises(ValidationError, match="session_id must be a str or an int, not float"):
+        MemorySession(store, 7.5)  # type: ignore[arg-type]
+
+
 def test_the_second_run_sees_the_first(store: MemoryStore) -> None:
     session, model = MemorySession(store, "s"), scripted("Hello Ann.", "Ann.")
     run("I am Ann.", model, session)

@@ -280,9 +280,12 @@ def test_wrong_settings_are_refused(store: MemoryStore) -> None:
     for made in (MemoryRecall, memory_tools):
         with pytest.raises(TypeError, match="'namespace'"):
             made(store)  # type: ignore[call-arg]
-    for wrong in ({"k": 0}, {"namespace": ""}, {"remember": ""}, {"budget_tokens": -1}):
+    for name, wrong in (("k", 0), ("namespace", ""), ("budget_tokens", -1)):
         with pytest.raises(ValidationError):
-            MemoryRecall(store, **{"namespace": "default"} | wrong)
+            MemoryRecall(store, **{"namespace": "default"} | {name: wrong})
+    for unnamed in ("", 5, Subtree("users/ann")):
+        with pytest.raises(ValidationError):
+            in_default(store, remember=unnamed)
     for unfit in ({"k": 0}, {"namespace": ""}):
         with pytest.raises(ValidationError):
             memory_tools(store, **{"namespace": "default"} | unfit)

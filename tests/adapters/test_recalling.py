@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+from typing import Any
 
 import pytest
 
@@ -106,6 +107,12 @@ def test_a_store_that_fails_is_logged_or_raises(
     assert "nothing could be recalled" in caplog.text
     with pytest.raises(StoreClosedError):
         recalling.block(QUESTION)
+
+
+@pytest.mark.parametrize("wrong", [None, 5], ids=repr)
+def test_a_question_that_is_no_text_is_refused(store: MemoryStore, wrong: Any) -> None:
+    with pytest.raises(ValidationError, match="query must be a str, not"):
+        Recalling(store).block(wrong)
 
 
 @pytest.mark.parametrize(

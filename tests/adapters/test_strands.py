@@ -7,8 +7,10 @@ import json
 import subprocess
 import sys
 from collections.abc import AsyncGenerator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar
+from uuid import UUID
 
 import pytest
 
@@ -286,6 +288,19 @@ class TestContract(AdapterContract):
     def cancel_mid_recall(self, store: GatedStore, user: str, query: str) -> None:
         memory = StrandsStore(store, namespace=place(user))
         asyncio.run(cancel_at_gate(store, memory.search(query)))
+
+
+def test_times_and_uuids_in_metadata_become_texts(store: MemoryStore) -> None:
+    at, id = datetime(2026, 3, 1, 9, tzinfo=UTC), UUID(int=7)
+    memory = in_default(store)
+    asyncio.run(memory.add("Ann takes oat milk.", {"at": at, "ids": [id]}))
+    (found,) = asyncio.run(memory.search("milk"))
+    assert found.metadata is not None
+    assert (found.metadata["at"], found.metadata["ids"]) == (at.isoformat(), [str(id)])
+
+
+def test_a_whole_number_names_a_conversation(store: MemoryStore) -> None:
+    assert in_default(store, thread=7).thread == in_default(store, thread="7").thread
 
 
 def test_the_example_remembers_across_conversations(tmp_path: Path) -> None:

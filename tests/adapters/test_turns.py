@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bethink import MemoryStore
+from bethink import MemoryStore, ValidationError
 from bethink.adapting import MAX_CONTENT, add_turns
 from bethink_adapters.shared.turns import thread_name, turn
 
@@ -19,6 +19,17 @@ def test_any_text_names_a_conversation(store: MemoryStore, conversation: str | N
     for _ in range(2):
         add_turns(store, [turn("Hello.", "ann")], namespace="default", thread=thread)
     assert [record.thread for record in store.all()] == [thread]
+
+
+@pytest.mark.parametrize("number", [0, -7, 10**30])
+def test_a_whole_number_names_a_conversation_by_the_digits(number: int) -> None:
+    assert thread_name(number) == thread_name(str(number))
+
+
+@pytest.mark.parametrize("wrong", [True, 1.5, b"monday", ["monday"]], ids=repr)
+def test_anything_else_is_refused_by_the_name_of_the_parameter(wrong: object) -> None:
+    with pytest.raises(ValidationError, match=f"session_id .* not {type(wrong).__name__}"):
+        thread_name(wrong, "session_id")
 
 
 @given(st.lists(st.one_of(st.text(max_size=8), st.sampled_from(ODD)), unique=True))

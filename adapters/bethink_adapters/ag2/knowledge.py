@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bethink import Files, IsAFolderError, NotFoundError
-from bethink.adapting import ROOT, finish_in_thread
+from bethink.adapting import ROOT, finish_in_thread, suggesting
 
 from ..shared.extras import require
 from ..shared.opening import StoreOrPath, open_store
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ag2.knowledge.base import ChangeCallback
 
 
+@suggesting
 class BethinkKnowledgeStore:
     """A ``KnowledgeStore``: the files in the *namespace* of a *store*; the store stays open.
 

@@ -7,7 +7,14 @@ import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from bethink.adapting import Scope, add_turns, check_namespace, finish_in_thread
+from bethink.adapting import (
+    Scope,
+    add_turns,
+    check_namespace,
+    explaining,
+    finish_in_thread,
+    suggesting,
+)
 
 from ..shared.extras import require
 from ..shared.opening import StoreOrPath, open_store
@@ -26,6 +33,7 @@ _NAMED: Final = re.compile(r"\[([^\]\n]+)\]: ")
 _HALTED: Final = "HALTED: "
 
 
+@suggesting
 class RecallPolicy:
     """Show the model memories for the last request, the tools' results and the task.
 
@@ -73,6 +81,7 @@ class RecallPolicy:
         return prompts, events
 
 
+@explaining
 def remembering(store: StoreOrPath, *, namespace: str) -> MiddlewareFactory:
     """Return a middleware that remembers the words of the user and the answer after each turn.
 

@@ -23,7 +23,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 from uuid import uuid4
 
-from bethink.adapting import Scope, Turn, add_turns, check_namespace, function, label, rough_tokens
+from bethink.adapting import (
+    Scope,
+    Turn,
+    add_turns,
+    check_namespace,
+    function,
+    label,
+    rough_tokens,
+    suggesting,
+)
 
 from ..shared.erasing import erase_user
 from ..shared.extras import require
@@ -46,6 +55,7 @@ _CARRYOVER: Final = "\nContext: \n"
 """The line between a message and the carryover, the results of earlier chats."""
 
 
+@suggesting
 class MemoryCapability:
     """Show an agent memories for the last question and the task, and remember the chat.
 

@@ -11,10 +11,9 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any, Literal
 
-from bethink.adapting import unknown_name
-
 from ..shared.extras import needs
 from ..shared.opening import StoreOrPath
+from ..shared.subclassing import refuse_unknown
 from .storage import CrewStorage
 
 if TYPE_CHECKING:
@@ -31,9 +30,7 @@ def crew_memory(storage: CrewStorage | StoreOrPath, **options: Any) -> Memory:
     unified memory and raises ``MissingExtraError``.
     """
     kind: Any = _memory_class()
-    for name in options:
-        if name not in kind.model_fields:
-            raise unknown_name("argument", name, list(kind.model_fields))
+    refuse_unknown(options, list(kind.model_fields))
     storage = storage if isinstance(storage, CrewStorage) else CrewStorage(storage)
     options = {"embedder": storage.embedder, **options}
     if storage.root != "/":

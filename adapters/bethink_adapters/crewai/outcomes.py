@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
 from bethink import EVERYWHERE, MemoryStore, NotFoundError, RateLimitError
-from bethink.adapting import Scope, function, label
+from bethink.adapting import Scope, explaining, function, label
 
 from ..shared.extras import require
 from ..shared.opening import StoreOrPath, open_store
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 _logger: Final = logging.getLogger(__name__)
 
 
+@explaining
 def learn_outcomes(
     storage: CrewStorage | CrewExternalStorage | StoreOrPath,
     *,

@@ -7,11 +7,19 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from bethink import MemoryRecord, ValidationError
-from bethink.adapting import Mode, check_namespace, make_async, make_async_write, update_all
+from bethink.adapting import (
+    Mode,
+    check_namespace,
+    make_async,
+    make_async_write,
+    suggesting,
+    update_all,
+)
 
 from ..shared.extras import require
 from ..shared.opening import StoreOrPath, open_store, path_of
 from ..shared.texts import askable
+from ..shared.values import written
 from .documents import narrowed, to_document, to_item
 from .metadata import MetaFields
 
@@ -24,12 +32,13 @@ Filters = Mapping[str, Any] | None
 _writing: Final = threading.Lock()  # two writes at once would both find an id free
 
 
+@suggesting
 class BethinkDocumentStore(MetaFields):
     """The documents of one *namespace* of a *store*, an open store or the path of a file.
 
-    An open *store* stays open. Filters are Haystack's. Memories in the namespace are documents,
-    too, with author, thread, category and time among the meta. Deleting forgets documents; with
-    *erase*, no byte of the documents stays.
+    An open *store* stays open. Filters are Haystack's. Times in meta become ISO 8601 texts, UUIDs
+    texts. Memories in the namespace are documents, too, with author, thread, category and time
+    among the meta. Deleting forgets documents; with *erase*, no byte of the documents stays.
     """
 
     def __init__(
@@ -96,7 +105,8 @@ class BethinkDocumentStore(MetaFields):
         Empty *filters* raise ``FilterError``.
         """
         found = [record for record, _ in self._passing(_filled(filters))]
-        changes = {each.id: {"metadata": each.metadata | dict(meta)} for each in found}
+        new = written("meta", meta)
+        changes = {each.id: {"metadata": each.metadata | new} for each in found}
         return len(update_all(self.store, changes))
 
     def search(

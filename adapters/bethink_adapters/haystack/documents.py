@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -12,10 +13,12 @@ from bethink import MemoryRecord
 from bethink.adapting import MAX_CONTENT
 
 from ..shared.texts import storable
+from ..shared.values import written
 
 if TYPE_CHECKING:
     from haystack import Document
 
+_DATE: Final = re.compile(r"\d{4}-")  # Haystack compares dates by their moments
 _TOLD: Final = ("author", "thread", "category", "occurred_at")
 
 
@@ -26,7 +29,7 @@ def to_item(document: Document, vector_name: str) -> dict[str, Any]:
     """
     data = document.to_dict(flatten=False)
     text, embedding = data.pop("content"), data.pop("embedding")
-    item = {"key": data.pop("id"), "metadata": data.pop("meta")}
+    item = {"key": data.pop("id"), "metadata": written("meta", data.pop("meta"))}
     content = storable(text or "", MAX_CONTENT)
     content = content if content.strip() else ""
     rest = {name: value for name, value in data.items() if value is not None}
@@ -65,23 +68,27 @@ def narrowed(filters: object) -> dict[str, Any] | None:
     """
     if not isinstance(filters, Mapping):
         return None
-    if filters.get("operator") == "AND" and isinstance(filters.get("conditions"), list):
-        parts = [part for each in filters["conditions"] if (part := narrowed(each))]
-        return {"$and": parts} if parts else None
-    field = str(filters.get("field", ""))
-    name, value = field.removeprefix("meta."), filters.get("value")
+    operator, conditions = filters.get("operator"), filters.get("conditions")
+    if operator in ("AND", "OR") and isinstance(conditions, list):
+        parts = [narrowed(each) for each in conditions]
+        known = [part for part in parts if part]
+        if operator == "OR":
+            return {"$or": parts} if parts and parts == known else None
+        return {"$and": known} if known else None
+    field, value = str(filters.get("field", "")), filters.get("value")
+    name = field.removeprefix("meta.")
     if not field.startswith("meta.") or not name.isidentifier() or name in _TOLD:
         return None
-    if filters.get("operator") == "==" and _is_plain(value):
-        return {f"metadata.{name}": value}
-    if filters.get("operator") == "in" and isinstance(value, list) and all(map(_is_plain, value)):
+    if operator == "in" and isinstance(value, list) and all(map(_is_plain, value)):
         return {f"metadata.{name}": {"$in": value}}
+    if operator == "==" and _is_plain(value):
+        return {f"metadata.{name}": value}
     return None
 
 
 def _is_plain(value: object) -> bool:
     """Return whether *value* is a text, and equal to no other value for Haystack."""
-    return isinstance(value, str) and not value[:1].isdigit() and value.isprintable()
+    return isinstance(value, str) and value.isprintable() and not _DATE.match(value)
 
 
 def unique(values: Sequence[Any]) -> list[Any]:

@@ -8,7 +8,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from bethink import ValidationError
-from bethink.adapting import Packed, Scope, add_turns, check_namespace, finish_in_thread
+from bethink.adapting import (
+    Packed,
+    Scope,
+    add_turns,
+    check_namespace,
+    explaining,
+    finish_in_thread,
+    suggesting,
+)
 
 from ..shared.extras import require
 from ..shared.opening import StoreOrPath, open_store, path_of
@@ -32,6 +40,7 @@ _NOTICE: Final = re.compile(
 """The beginnings of the texts of Haystack's hooks that stand among the words without a mark."""
 
 
+@explaining
 def memory_hooks(
     store: StoreOrPath, *, namespace: str, remember: bool = True, **options: Any
 ) -> dict[Any, list[Any]]:
@@ -60,6 +69,7 @@ class _OnStore:
             self.store.close()
 
 
+@suggesting
 class RecallHook(_OnStore):
     """Show the model the memories that the last user message recalls, in front of the message.
 
@@ -144,6 +154,7 @@ class RecallHook(_OnStore):
         return default_from_dict(cls, {**data, "init_parameters": given})
 
 
+@suggesting
 class RememberHook(_OnStore):
     """Remember the words of a run in *namespace*, and take shown memories out of the result.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any, Self
 
-from bethink.adapting import integer, one_of
+from bethink.adapting import integer, one_of, suggesting
 
 from ..shared.extras import needs
 from .document_store import BethinkDocumentStore
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from haystack import Document
 
 
+@suggesting
 class _Retriever:
     """Return the *top_k* documents most relevant to a query, an embedding, or both.
 

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from bethink.adapting import check_namespace, finish_in_thread, make_async_write, number, suggesting
+from bethink.adapting import check_namespace, finish_in_thread, make_async_write, number
 
 from ..shared.opening import StoreOrPath, open_store
 from ..shared.subclassing import made_on
@@ -25,7 +25,6 @@ _logger: Final = logging.getLogger(__name__)
 _LONGEST: Final = 1e11
 
 
-@suggesting
 @made_on("langchain", "langchain_core.caches", "BaseCache")
 class BethinkCache(_Base):
     """Cache answers in a *namespace* of a bethink *store*, for *ttl* seconds (None: for ever).

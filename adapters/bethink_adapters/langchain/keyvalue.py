@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from bethink.adapting import check_namespace, make_async_write, suggesting
+from bethink.adapting import check_namespace, make_async_write
 
 from ..shared.opening import StoreOrPath, open_store
 from ..shared.subclassing import made_on
@@ -19,7 +19,6 @@ else:
     _Base = object  # a type checker sees LangChain's base class; an object gets it when it is made
 
 
-@suggesting
 @made_on("langchain", "langchain_core.stores", "BaseStore")
 class BethinkKeyValueStore(_Base):
     """Keep values by key in a *namespace* of a bethink *store*: any JSON, bytes, dates, documents.

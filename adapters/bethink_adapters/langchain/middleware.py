@@ -26,7 +26,7 @@ from typing import (
     TypedDict,
 )
 
-from bethink.adapting import TokenCounter, check_namespace, finish_in_thread, one_of, suggesting
+from bethink.adapting import TokenCounter, check_namespace, finish_in_thread, one_of
 
 from ..shared.opening import StoreOrPath, open_store
 from ..shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K, Recalling
@@ -49,7 +49,6 @@ Namespace: TypeAlias = str | Callable[[Any], str]
 _logger: Final = logging.getLogger(__name__)
 
 
-@suggesting
 @made_on("langchain-agents", "langchain.agents.middleware", "AgentMiddleware")
 class MemoryMiddleware(_Base):
     """Recall from, and remember in, a *namespace* of a bethink *store*.

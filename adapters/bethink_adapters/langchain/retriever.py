@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from bethink.adapting import Mode, Scope, Where, check_scope, integer, number, unknown_name
+from bethink.adapting import Mode, Scope, Where, check_scope, integer, number
 
 from ..shared.opening import open_store
 from ..shared.recalling import DEFAULT_K
+from ..shared.subclassing import refuse_unknown
 from ..shared.texts import askable
 from .documents import check_mode, part, to_memory
 
@@ -61,7 +61,7 @@ def retriever_class() -> type[MemoryStoreRetriever]:
 
         def __init__(self, **fields: Any) -> None:
             kind = type(self)
-            _refuse_unknown(fields, list(getattr(kind, "model_fields", None) or kind.__fields__))
+            refuse_unknown(fields, list(getattr(kind, "model_fields", None) or kind.__fields__))
             super().__init__(**fields)  # pydantic 1, of langchain-core 0.2, has no model_post_init
             self.store = open_store(self.store)
             _check(self)
@@ -85,12 +85,6 @@ def retriever_class() -> type[MemoryStoreRetriever]:
     MemoryStoreRetriever.__module__ = __name__
     MemoryStoreRetriever.__qualname__ = "MemoryStoreRetriever"
     return MemoryStoreRetriever
-
-
-def _refuse_unknown(names: Iterable[str], known: Collection[str]) -> None:
-    for name in names:
-        if name not in known:
-            raise unknown_name("argument", name, known)
 
 
 def _recall(made: MemoryStoreRetriever, query: str, k: int) -> list[Document]:

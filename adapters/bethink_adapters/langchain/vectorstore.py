@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bethink import ValidationError
-from bethink.adapting import Mode, check_namespace, finish_in_thread, suggesting
+from bethink.adapting import Mode, check_namespace, finish_in_thread
 
 from ..shared.opening import StoreOrPath, open_store
 from ..shared.subclassing import made_on
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 Scored = list[tuple["Document", float]]
 
 
-@suggesting
 @made_on("langchain", "langchain_core.vectorstores", "VectorStore")
 class BethinkVectorStore(Starting):
     """Keep documents in a *namespace* of a bethink *store*, with exact search.

@@ -21,7 +21,7 @@ from bethink import (
     ValidationError,
     segment,
 )
-from bethink.adapting import check_namespace, make_async, make_async_write, suggesting
+from bethink.adapting import check_namespace, make_async, make_async_write
 
 from ..shared.opening import StoreOrPath
 from ..shared.subclassing import made_on
@@ -61,7 +61,6 @@ else:
     _Base = object  # a type checker sees LangGraph's base class; an object gets it when it is made
 
 
-@suggesting
 @made_on("langgraph", "langgraph.checkpoint.base", "BaseCheckpointSaver")
 class BethinkSaver(Opened, _Base):
     """Keep the checkpoints of LangGraph threads in a bethink store, below *namespace*.

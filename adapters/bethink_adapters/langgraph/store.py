@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, Final
 
 from bethink import ValidationError, WhyNot
-from bethink.adapting import finish_in_thread, number, one_of, suggesting
+from bethink.adapting import finish_in_thread, number, one_of
 
 from ..shared.opening import StoreOrPath
 from ..shared.subclassing import made_on
@@ -29,7 +29,6 @@ else:
 _MODES: Final = ("semantic", "hybrid", "keyword")
 
 
-@suggesting
 @made_on("langgraph", "langgraph.store.base", "BaseStore")
 class BethinkStore(Opened, _Base):
     """A LangGraph store: ``graph.compile(store=BethinkStore("agent.db"))``.

@@ -58,7 +58,7 @@ class RecallBlock(_Block):
     ``aput`` raises.
     """
 
-    model_config: ClassVar[Any] = {"arbitrary_types_allowed": True, "extra": "forbid"}
+    model_config: ClassVar[Any] = {"arbitrary_types_allowed": True}
 
     store: Any  # a ``MemoryStore``, or a path to open
     name: str = "recalled"
@@ -105,7 +105,7 @@ class RecallBlock(_Block):
             if role in _SPEAKERS and message.content and message.content.strip()
         ]
         try:
-            thread = thread_name(session_id)
+            thread = thread_name(session_id, "session_id")
             await finish_in_thread(
                 add_turns, self.store, turns, namespace=self.namespace, thread=thread
             )

@@ -29,6 +29,7 @@ from bethink.adapting import (
 
 from ..shared.opening import open_store
 from ..shared.texts import storable
+from ..shared.turns import id_text
 
 if TYPE_CHECKING:
     from llama_index.core.llms import ChatMessage
@@ -54,7 +55,7 @@ class BethinkDBChatStore(_DBChatStore):
     byte of the messages stays. A message goes to a single taker. The *store* stays open.
     """
 
-    model_config: ClassVar[Any] = {"arbitrary_types_allowed": True, "extra": "forbid"}
+    model_config: ClassVar[Any] = {"arbitrary_types_allowed": True}
 
     store: Any  # a ``MemoryStore``, or a path to open
     namespace: str = "messages"
@@ -149,7 +150,7 @@ class BethinkChatStore(_ChatStore):
     single taker.
     """
 
-    model_config: ClassVar[Any] = {"arbitrary_types_allowed": True, "extra": "forbid"}
+    model_config: ClassVar[Any] = {"arbitrary_types_allowed": True}
 
     store: Any  # a ``MemoryStore``, or a path to open
     namespace: str = "messages"
@@ -198,7 +199,7 @@ class _Kept(MessageLog):
     """The messages of one conversation; a *status* of None is any status."""
 
     def __init__(self, store: MemoryStore, key: str, *, namespace: str, erase: bool) -> None:
-        super().__init__(store, key, namespace=namespace)
+        super().__init__(store, id_text("key", key), namespace=namespace)
         self.erase = erase
 
     def read(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from functools import cache
 from types import new_class
-from typing import Any
+from typing import Any, cast
 
 from ..shared.extras import needs
+from ..shared.subclassing import refuse_unknown
 from .block import RecallBlock
 from .chat_stores import BethinkChatStore, BethinkDBChatStore
 
@@ -31,6 +32,12 @@ def _joined(cls: type[Any], base: type[Any]) -> type[Any]:
     """Return a model of the fields of *cls*; no dump of the model shows the store."""
     from llama_index.core.bridge.pydantic import Field
 
+    def made(self: Any, **given: Any) -> None:
+        refuse_unknown(given, list(type(self).model_fields))
+        super(joined, self).__init__(**given)
+
     names = {name: getattr(cls, name) for name in ("__doc__", "__module__", "__qualname__")}
     hidden = {"store": Field(exclude=True, repr=False), "__annotations__": {"store": Any}}
-    return new_class(cls.__name__, (cls, base), exec_body=lambda body: body.update(names | hidden))
+    body = names | hidden | {"__init__": made}
+    joined: Any = new_class(cls.__name__, (cls, base), exec_body=lambda each: each.update(body))
+    return cast("type[Any]", joined)

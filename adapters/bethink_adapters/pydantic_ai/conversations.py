@@ -21,7 +21,7 @@ from bethink import (
     ValidationError,
     segment,
 )
-from bethink.adapting import MAX_CONTENT, MAX_LABEL, check_namespace, finish_in_thread
+from bethink.adapting import MAX_CONTENT, MAX_LABEL, check_namespace, explaining, finish_in_thread
 
 from ..shared.opening import StoreOrPath, open_store
 from ..shared.subclassing import made_on
@@ -73,7 +73,9 @@ class MemoryConversations(_Base):
         self, *, scope: str | None = None, limit: int | None = None
     ) -> Sequence[ConversationRecord]:
         """Return the records of all conversations, or of *scope* only, last saved first."""
-        heads = await asyncio.to_thread(self.store.all, namespace=self._heads)
+        can_filter = scope is not None and scope == storable(scope, MAX_CONTENT)
+        where = {"value.scope": scope} if can_filter else None
+        heads = await asyncio.to_thread(self.store.all, namespace=self._heads, where=where)
         records = [_record_of(head) for head in heads]
         chosen = [record for record in records if scope is None or record.scope == scope]
         return sorted(chosen, key=lambda record: record.updated_at, reverse=True)[:limit]
@@ -235,6 +237,7 @@ class MemoryConversations(_Base):
         return found
 
 
+@explaining
 def erase_user(
     store: StoreOrPath,
     scope: str,

@@ -78,7 +78,7 @@ class MemoryRecall(_Base):
         self.store = open_store(store)
         self.namespace = namespace
         self.remember = remember
-        if isinstance(remember, str):
+        if remember is not None and not callable(remember):
             check_namespace(remember)
         usual: Scope = "default" if callable(namespace) else namespace
         self._recalling = Recalling(

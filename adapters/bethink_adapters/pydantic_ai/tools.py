@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from bethink import BethinkError
-from bethink.adapting import check_namespace, finish_in_thread
+from bethink.adapting import check_namespace, explaining, finish_in_thread
 
 from ..shared.extras import needs
 from ..shared.opening import StoreOrPath, open_store
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pydantic_ai import FunctionToolset, RunContext
 
 
+@explaining
 def memory_tools(
     store: StoreOrPath,
     *,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import chain, zip_longest
 from typing import Final
 
-from bethink import MemoryStore, RecallResult, context_block
+from bethink import MemoryStore, RecallResult, ValidationError, context_block
 from bethink.adapting import (
     Budget,
     Packed,
@@ -133,7 +133,10 @@ class Recalling:
         Of several queries come the best of each first, then the second of each, and so on. A memory
         that several queries recall has the best of the scores. Blank queries recall nothing.
         """
-        asked = dict.fromkeys([query] if isinstance(query, str) else query)
+        texts = [query] if isinstance(query, str) else query
+        if not isinstance(texts, Sequence):
+            raise ValidationError(f"query must be a str, not {type(query).__name__}")
+        asked = dict.fromkeys(texts)
         scope = self.namespace if namespace is None else namespace
         ranked = [self._fresh(each, said, scope, where) for each in asked if each.strip()]
         best: dict[_Said, RecallResult] = {}

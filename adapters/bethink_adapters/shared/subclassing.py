@@ -1,7 +1,7 @@
 """A class of bethink on top of a framework's base class, made with the first object.
 
 So importing an adapter loads no framework, and the objects still pass ``isinstance``. An object can
-be pickled if the attributes can::
+be pickled if the attributes can. A wrong name or argument is answered with the right name::
 
     @made_on("langgraph", "langgraph.store.base", "BaseStore")
     class BethinkStore(_Base):  # BaseStore for a type checker, object at run time
@@ -10,16 +10,28 @@ be pickled if the attributes can::
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from importlib import import_module
 from types import new_class
 from typing import Any, Final, TypeVar
+
+from bethink.adapting import suggesting, unknown_name
 
 from .extras import needs
 
 T = TypeVar("T")
 
 _JOINED: Final = dict[tuple[type[Any], type[Any]], type[Any]]()
+
+
+def refuse_unknown(names: Iterable[str], known: Collection[str]) -> None:
+    """Raise ``ArgumentError``, with the right name, for a name among *names* that is not *known*.
+
+    For arguments that a framework's class takes, too.
+    """
+    for name in names:
+        if name not in known:
+            raise unknown_name("argument", name, known)
 
 
 def made_on(
@@ -40,7 +52,7 @@ def made_on(
 
     def put(cls: type[T]) -> type[T]:
         cls.__new__ = new  # type: ignore[method-assign]
-        return cls
+        return suggesting(cls)
 
     return put
 

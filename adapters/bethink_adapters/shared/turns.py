@@ -38,15 +38,20 @@ def id_text(name: str, value: object) -> str:
     return value
 
 
-def thread_name(conversation: str | None) -> str | None:
-    """Return the thread of the *conversation*: any text has a name, no two texts have one name."""
+def thread_name(conversation: object, name: str = "thread") -> str | None:
+    """Return the thread of the *conversation*: any text has a name, no two texts have one name.
+
+    Whole numbers are texts, as in ``id_text``; anything else raises ``ValidationError`` with the
+    *name* of the parameter.
+    """
     if conversation is None:
         return None
+    conversation = id_text(name, conversation)
     is_plain = conversation.strip() and conversation.isprintable() and "%" not in conversation
-    name = conversation if is_plain else quote(conversation, " ", errors="surrogatepass")
-    if not name.strip():
-        name = name.replace(" ", "%20") or "%"
-    if len(name) <= MAX_LABEL:
-        return name
+    found = conversation if is_plain else quote(conversation, " ", errors="surrogatepass")
+    if not found.strip():
+        found = found.replace(" ", "%20") or "%"
+    if len(found) <= MAX_LABEL:
+        return found
     ending = f"%{digest(conversation)}"
-    return name[: MAX_LABEL - len(ending)] + ending
+    return found[: MAX_LABEL - len(ending)] + ending
