@@ -17,7 +17,6 @@ Runs on agent-framework-core 1.16 to 1.23.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from inspect import signature
@@ -30,7 +29,6 @@ from bethink.adapting import (
     MAX_LABEL,
     Scope,
     Turn,
-    add_turns,
     check_namespace,
     finish_in_thread,
     integer,
@@ -42,7 +40,7 @@ from .shared.opening import StoreOrPath, open_store
 from .shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K, Recalling
 from .shared.subclassing import made_on, refuse_unknown
 from .shared.texts import jsonable, storable
-from .shared.turns import id_text, thread_name, turn
+from .shared.turns import aremember_turns, id_text, thread_name, turn
 
 __all__ = ["MemoryHistory", "MemoryRecall", "erase_user"]
 
@@ -52,8 +50,6 @@ if TYPE_CHECKING:
     from agent_framework import HistoryProvider as _History
 else:
     _Context = _History = object  # see `subclassing`
-
-_logger: Final = logging.getLogger(__name__)
 
 _SPEAKERS: Final = ("user", "assistant")
 _ANSWERING: Final = ("assistant", "tool")
@@ -190,12 +186,7 @@ class MemoryRecall(_Context):
         if self.remember is None or not turns:
             return
         thread = thread_name(session.session_id)
-        try:
-            await finish_in_thread(
-                add_turns, self.store, turns, namespace=self.remember, thread=thread
-            )
-        except Exception:
-            _logger.exception("the words of a run could not be remembered; the run goes on")
+        await aremember_turns(self.store, turns, namespace=self.remember, thread=thread)
 
 
 def _given_turns(messages: Sequence[Message], agent: Any) -> list[Turn]:

@@ -278,7 +278,7 @@ def test_a_failing_store_is_logged_and_the_run_goes_on(
     with caplog.at_level(logging.WARNING, "bethink_adapters"):
         assert ask(Agent("helper", config=Scripted("No idea."), **parts), QUESTION).body
     ours = [record.message for record in caplog.records if "bethink" in record.name]
-    assert [message.partition(" could")[0] for message in ours] == ["nothing", "what was said"]
+    assert [message.partition(" could")[0] for message in ours] == ["nothing", "the words of a run"]
 
 
 def test_wrong_settings_are_refused(store: MemoryStore) -> None:

@@ -464,8 +464,8 @@ def test_a_failing_store_is_logged_and_the_run_goes_on(
         assert run("Which pizza?", "s", recall) == ["Which pizza?"]
     assert [record.name.rpartition(".")[2] for record in caplog.records] == [
         "recalling",
-        "agent_framework",
-        "agent_framework",
+        "turns",
+        "turns",
     ]
 
 

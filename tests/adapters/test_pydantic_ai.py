@@ -273,16 +273,18 @@ def test_a_failing_store_is_logged_and_the_run_goes_on(
     with caplog.at_level(logging.ERROR, "bethink_adapters"):
         assert shown("Which pizza?", recall) == ["Which pizza?"]
     named = [record.name for record in caplog.records if record.name.startswith("bethink")]
-    assert named == ["bethink_adapters.shared.recalling", "bethink_adapters.pydantic_ai.recall"]
+    assert named == ["bethink_adapters.shared.recalling", "bethink_adapters.shared.turns"]
 
 
 def test_wrong_settings_are_refused(store: MemoryStore) -> None:
     for made in (MemoryRecall, memory_tools):
         with pytest.raises(TypeError, match="'namespace'"):
             made(store)  # type: ignore[call-arg]
-    for name, wrong in (("k", 0), ("namespace", ""), ("budget_tokens", -1)):
+    wrongs: list[dict[str, Any]] = [{"k": 0}, {"namespace": ""}, {"budget_tokens": -1}]
+    for wrong in wrongs:
         with pytest.raises(ValidationError):
-            MemoryRecall(store, **{"namespace": "default"} | {name: wrong})
+            MemoryRecall(store, **{"namespace": "default"} | wrong)
+    unnamed: Any
     for unnamed in ("", 5, Subtree("users/ann")):
         with pytest.raises(ValidationError):
             in_default(store, remember=unnamed)

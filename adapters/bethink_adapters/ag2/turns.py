@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from bethink.adapting import (
     Scope,
-    add_turns,
     check_namespace,
     explaining,
     finish_in_thread,
@@ -19,14 +17,13 @@ from bethink.adapting import (
 from ..shared.extras import require
 from ..shared.opening import StoreOrPath, open_store
 from ..shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K, Recalling
-from ..shared.turns import thread_name, turn
+from ..shared.turns import remember_turns, thread_name, turn
 
 if TYPE_CHECKING:
     from ag2.events import BaseEvent, ModelResponse
     from ag2.middleware import BaseMiddleware
     from ag2.middleware.base import MiddlewareFactory
 
-_logger: Final = logging.getLogger(__name__)
 # The name before the text of a message, in a channel of three and more agents.
 _NAMED: Final = re.compile(r"\[([^\]\n]+)\]: ")
 # The answer that AG2 itself gives where an observer halts the run.
@@ -101,10 +98,7 @@ def remembering(store: StoreOrPath, *, namespace: str) -> MiddlewareFactory:
         if not answer.startswith(_HALTED):
             turns.append(turn(answer, "assistant", f"{event_time}/answer"))
         thread = thread_name(str(context.stream.id))
-        try:
-            add_turns(opened, turns, namespace=namespace, thread=thread)
-        except Exception:
-            _logger.exception("what was said could not be remembered; the run goes on")
+        remember_turns(opened, turns, namespace=namespace, thread=thread)
 
     def middleware(event: BaseEvent, context: Any) -> BaseMiddleware:
         from ag2.middleware import BaseMiddleware

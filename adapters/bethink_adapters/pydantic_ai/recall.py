@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import copy
 import json
-import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, cast
 
 from bethink.adapting import (
     Packed,
     Scope,
     Turn,
-    add_turns,
     check_namespace,
     check_scope,
-    finish_in_thread,
 )
 
 from ..shared.opening import StoreOrPath, open_store
 from ..shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K, Recalling
 from ..shared.subclassing import made_on
-from ..shared.turns import thread_name, turn
+from ..shared.turns import aremember_turns, thread_name, turn
 from .messages import drop_refused, drop_tool_prompts, is_prompt, prompt_text, spoken_texts
 
 if TYPE_CHECKING:
@@ -43,8 +40,6 @@ if TYPE_CHECKING:
     _Base: TypeAlias = AbstractCapability[Any]
 else:
     _Base = object  # see `subclassing`
-
-_logger: Final = logging.getLogger(__name__)
 
 
 @made_on("pydantic-ai", "pydantic_ai.capabilities", "AbstractCapability")
@@ -144,10 +139,7 @@ class MemoryRecall(_Base):
             for number, (author, text) in enumerate(spoken_texts(new))
         ]
         thread = thread_name(ctx.conversation_id)
-        try:
-            await finish_in_thread(add_turns, self.store, turns, namespace=place, thread=thread)
-        except Exception:
-            _logger.exception("the words of a run could not be remembered; the run goes on")
+        await aremember_turns(self.store, turns, namespace=place, thread=thread)
 
 
 def _unanswered(history: Sequence[ModelMessage]) -> list[Turn]:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+import logging
+from collections.abc import Iterable
+from typing import Any, Final
 from urllib.parse import quote
 
-from bethink import ValidationError
-from bethink.adapting import MAX_CONTENT, MAX_LABEL, Turn
+from bethink import MemoryStore, ValidationError
+from bethink.adapting import MAX_CONTENT, MAX_LABEL, Turn, add_turns, make_async_write
 
 from .texts import digest, storable
+
+_logger: Final = logging.getLogger(__name__)
 
 
 def turn(
@@ -24,6 +28,19 @@ def turn(
     """Return a ``Turn`` with *text* and *author* cut to the limits, and *fields* of the record."""
     speaker = storable(author, MAX_LABEL)
     return Turn(storable(text, MAX_CONTENT), speaker, id, is_answer, is_old, fields, is_new)
+
+
+def remember_turns(
+    store: MemoryStore, turns: Iterable[Turn], *, namespace: str, thread: str | None
+) -> None:
+    """Remember the new turns of a run as ``add_turns`` does; a store that fails is logged."""
+    try:
+        add_turns(store, turns, namespace=namespace, thread=thread)
+    except Exception:
+        _logger.exception("the words of a run could not be remembered; the run goes on")
+
+
+aremember_turns = make_async_write(remember_turns)
 
 
 def id_text(name: str, value: object) -> str:
