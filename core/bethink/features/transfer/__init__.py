@@ -115,7 +115,8 @@ class TransferVerbs(Memories):
         Records keep ids, times and statistics, whether live, archived or superseded. An equal id
         with an equal text is one record: the later change counts, and the higher number of
         accesses, but namespace, key and state stay as in this store, unless the record was
-        superseded in the second. An equal id with a different text gets a new id. Of
+        superseded in the second. Of two texts with one id, the text that replaced the second stays;
+        two texts that both replaced an earlier text become two records, one with a new id. Of
         near-duplicates (see *on_similar* of ``store``) the fuller record, else the record of this
         store, absorbs and supersedes the second. Of two facts with one key, and of two texts in
         ``Files`` with one path, the later supersedes the earlier. Merging again adds nothing.

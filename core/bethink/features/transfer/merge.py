@@ -10,10 +10,10 @@ from __future__ import annotations
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from ...errors import StorageError, ValidationError
 from ...memory.engine import Engine, Transaction
 from ...memory.writing import supersede
 from ...model import fields
+from ...model.arrays import Vector
 from ...model.namespaces import EVERYWHERE, Scope, covers
 from ...model.port import EMBEDDED, LogQuery, Row
 from ...model.progress import Tell, counted
@@ -44,6 +45,8 @@ from .merge_conflicts import key_conflicts, last_changed_at
 _MERGED_STATES: Final[tuple[State, ...]] = ("live", "superseded", "archived")
 _LATER_CHANGE_FIELDS: Final = tuple(name for name, each in RECORD_FIELDS.items() if not each.local)
 """The fields that the later of two changes of a record decides."""
+_TEXT_FIELDS: Final = ("content", "value", "author")
+_Text: TypeAlias = tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,7 @@ class ForeignStore:
     ``hidden`` are the ids of the other records.
     """
 
+    backend: FullBackend
     rows: Sequence[Row]
     hidden: Sequence[str]
     links: Sequence[Link]
@@ -99,7 +103,7 @@ class ForeignStore:
         links = backend.journal_reader.links([row.record.id for row in rows], backend.head())
         keyed = [row.record for row in rows if row.record.state == "live" and row.record.key]
         changed_at = {record.id: last_changed_at(backend, record) for record in keyed}
-        return cls(rows, hidden, links, backend.setting("embedder"), changed_at)
+        return cls(backend, rows, hidden, links, backend.setting("embedder"), changed_at)
 
 
 def merge_from(
@@ -164,9 +168,16 @@ def merge(
     absent = np.zeros(engine.dimension(), np.float32)
     vectors = [row.vectors.get(EMBEDDED, absent) for row in new]
     duplicates = DuplicateSearch(engine, [row.record for row in new], vectors, least)
+    former = {
+        row.record.id: list(_texts_of(foreign.backend, row.record.id))
+        for row in rows
+        if row.record.key is None
+        and row.record.id in known
+        and _text_fields(row.record) != _text_fields(known[row.record.id].record)
+    }
     # *closing* writes all pending accesses first, so that accesses are compared with all of ours.
     with engine.writing(closing=True, guarded=False) as transaction:
-        merged = _Merge(transaction, engine.backend, duplicates, foreign).run(rows, tell)
+        merged = _Merge(transaction, engine.backend, duplicates, foreign, former).run(rows, tell)
     engine.index.save()
     return merged
 
@@ -180,10 +191,12 @@ class _Merge:
         backend: FullBackend,
         duplicates: DuplicateSearch,
         foreign: ForeignStore,
+        former: Mapping[str, Sequence[_Text]],
     ) -> None:
         self._transaction = transaction
         self._backend = backend
         self._foreign = foreign
+        self._former = former  # foreign id -> the texts that a changed record had over there
         self._writer = transaction.writer
         self._duplicates = duplicates
         duplicates.begin(transaction)
@@ -223,7 +236,7 @@ class _Merge:
                 self._counts["erased"] += 1
             else:
                 self._counts["same"] += 1
-                self._reconcile(*found, row.record)
+                self._reconcile(*found, row)
         for link in self._foreign.links:
             self._link(link)
         renamed = {theirs: ours for theirs, ours in self._ids.items() if theirs != ours}
@@ -232,18 +245,33 @@ class _Merge:
     def _id_here(self, record: MemoryRecord) -> str:
         """Return the id of *record* here: the foreign id, unless a different text has the id.
 
-        A text that the record here had before is no different text, but a chunk that differs always
-        is: chunks of two texts must not mix.
+        A text that the record here had before, or takes over, is no different text, but a chunk
+        that differs always is: chunks of two texts must not mix.
         """
         id = self._originals.get(record.id, record.id)
         while found := self._writer.find([id]).get(id):
             if found.record.state == "erased" or _text_fields(found.record) == _text_fields(record):
+                break
+            copied = self._writer.find([_derived_id(id, record)])  # by an earlier merge
+            if self._replaces(record, found.record) and not copied:
                 break
             self._originals[_derived_id(id, found.record)] = id
             if _place(record) not in self._chunked and _had_text(self._backend, id, record):
                 break
             id = _derived_id(id, record)
         return id
+
+    def _replaces(self, theirs: MemoryRecord, ours: MemoryRecord) -> bool:
+        """Return whether a record of both stores, without a key, has a later text over there.
+
+        A live record over there replaces no hidden record. If each text once replaced the second,
+        the later change of the records counts.
+        """
+        is_hidden = theirs.state == "live" != ours.state
+        if is_hidden or _text_fields(ours) not in self._former.get(ours.id, ()):
+            return False
+        later = theirs.updated_at > ours.updated_at
+        return later or not _had_text(self._backend, ours.id, theirs)
 
     def _with_local_ids(self, record: MemoryRecord) -> MemoryRecord:
         by = record.superseded_by
@@ -309,12 +337,13 @@ class _Merge:
         supersede(self._transaction, row, ours, record.id)
         return None
 
-    def _reconcile(self, row: int, ours: MemoryRecord, theirs: MemoryRecord) -> None:
+    def _reconcile(self, row: int, ours: MemoryRecord, foreign: Row) -> None:
         """Update a record of both stores: the later change counts, and the most accesses.
 
         A record superseded in the second store is superseded here, unless the successor is
         superseded by the record here; otherwise the state stays.
         """
+        theirs, vectors = foreign.record, dict[str, Vector]()
         accessed = [at for at in (ours.last_accessed_at, theirs.last_accessed_at) if at is not None]
         after = replace(
             ours,
@@ -332,6 +361,9 @@ class _Merge:
                 ):
                     later |= {"state": "superseded", "superseded_by": by}
             after = replace(after, **later)
+        if after.state == "live" and self._replaces(theirs, ours):
+            after = replace(after, **{name: getattr(theirs, name) for name in _TEXT_FIELDS})
+            vectors.update(foreign.vectors)
         changes = {name: getattr(after, name) for name in different(ours, after)}
         if changes:
             at = self._transaction.now
@@ -340,7 +372,7 @@ class _Merge:
                 # record again.
                 at = changes["updated_at"] = theirs.updated_at
             after = replace(after, updated_at=at)
-            self._transaction.change(row, ours, after, {}, "merge", changes)
+            self._transaction.change(row, ours, after, vectors, "merge", changes)
 
     def _link(self, link: Link) -> None:
         """Create a link of the second store between the records here."""
@@ -354,20 +386,23 @@ class _Merge:
 
 def _had_text(backend: FullBackend, id: str, record: MemoryRecord) -> bool:
     """Return whether the record with *id* once had the text of *record*."""
-    told, text = dict[str, Any](), _text_fields(record)
+    return _text_fields(record) in _texts_of(backend, id)
+
+
+def _texts_of(backend: FullBackend, id: str) -> Iterator[_Text]:
+    """Yield the texts that the record with *id* had, oldest first."""
+    told: dict[str, Any] = {"content": ""}
     for entry in reversed(backend.log(LogQuery(id=id))):
         told |= entry.changes
-        if (told.get("content", ""), told.get("value"), told.get("author")) == text:
-            return True
-    return False
+        yield tuple(told.get(name) for name in _TEXT_FIELDS)
 
 
 def _place(record: MemoryRecord) -> tuple[str, str]:
     return record.namespace, path_of(record)
 
 
-def _text_fields(record: MemoryRecord) -> tuple[object, ...]:
-    return record.content, record.value, record.author
+def _text_fields(record: MemoryRecord) -> _Text:
+    return tuple(getattr(record, name) for name in _TEXT_FIELDS)
 
 
 def _derived_id(id: str, record: MemoryRecord) -> str:

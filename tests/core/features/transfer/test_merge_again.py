@@ -59,12 +59,14 @@ def test_a_copy_that_comes_home_is_known(
     turn = ours.store("I said boats", thread="chat")
     theirs.merge_from(ours)
     clock.now = 2000.0
+    ours.update(turn.id, content="I said boats, and meant ships")
     theirs.update(turn.id, content="I said trains")
     for _ in range(2):
         ours.merge_from(theirs)
         theirs.merge_from(ours)
-    assert [record.content for record in theirs.all()] == ["I said trains"]
-    assert [record.content for record in ours.all()] == ["I said boats", "I said trains"]
+    said = ["I said boats, and meant ships", "I said trains"]
+    assert [record.content for record in ours.all()] == said
+    assert [record.content for record in theirs.all()] == said[::-1]
 
 
 FORMER: dict[str, dict[str, Any]] = {
@@ -99,6 +101,91 @@ def test_an_older_copy_of_a_store_brings_no_replaced_text_back(
     for merged in (ours.merge_from(theirs), ours.import_(copy)):
         assert (merged.added, merged.same, merged.renamed) == (0, 2, {})
     assert (ours.all(), ours.stats().journal_length) == (before, seq)
+
+
+@pytest.mark.parametrize("exported", [False, True])
+@pytest.mark.parametrize("kind", FORMER)
+def test_a_newer_copy_brings_the_text_that_replaced_the_one_here(
+    ours: MemoryStore, theirs: MemoryStore, clock: Clock, kind: str, *, exported: bool
+) -> None:
+    ours.store_many([FORMER[kind], "another"])
+    record, copy = ours.all()[0], io.BytesIO()
+    theirs.merge_from(ours)
+    clock.now += 1
+    theirs.update(record.id, **dict[str, Any].fromkeys(CHANGED[kind], "at first"))
+    changed = theirs.update(record.id, **CHANGED[kind])
+    clock.now += 1
+    ours.reinforce(record.id)  # a later change of another field leaves the text to the other
+    theirs.export(copy)
+    for _ in range(2):
+        copy.seek(0)
+        ours.import_(copy) if exported else ours.merge_from(theirs)
+        live = {each.content: each.value for each in ours.all()}
+        assert live == {changed.content: changed.value, "another": None}
+    if changed.content:
+        assert ours.recall("Ann in Lisbon", mode="semantic")[0].content == "Ann moved to Lisbon"
+        assert ours.recall("Berlin", mode="keyword") == []
+    assert ours.verify().ok
+
+
+def test_a_text_from_elsewhere_can_be_undone(
+    ours: MemoryStore, theirs: MemoryStore, clock: Clock
+) -> None:
+    record = ours.store("I live in Berlin")
+    theirs.merge_from(ours)
+    clock.now += 1
+    theirs.update(record.id, content="Ann moved to Lisbon", tags=["home"])
+    ours.merge_from(theirs)
+    assert ours.undo(ours.log(limit=1)[0]).content == "I live in Berlin"
+    assert ours.recall("Berlin", mode="keyword")[0].id == record.id
+
+
+@pytest.mark.parametrize("gone", [MemoryStore.forget, MemoryStore.archive])
+def test_a_later_text_of_a_hidden_record_comes_beside_it(
+    ours: MemoryStore, theirs: MemoryStore, clock: Clock, gone: Callable[..., object]
+) -> None:
+    record = ours.store("I live in Berlin")
+    theirs.merge_from(ours)
+    gone(ours, record.id)
+    clock.now += 1
+    theirs.update(record.id, content="Ann moved to Lisbon")
+    for _ in range(2):
+        ours.merge_from(theirs)
+        assert [each.content for each in ours.all()] == ["Ann moved to Lisbon"]
+
+
+def test_of_two_texts_that_replaced_each_other_the_later_holds(
+    ours: MemoryStore, theirs: MemoryStore, clock: Clock
+) -> None:
+    record = ours.store("I live in Berlin")
+    clock.now += 1
+    change = ours.update(record.id, content="Ann moved to Lisbon")
+    theirs.merge_from(ours)
+    clock.now += 1
+    theirs.update(change.id, content="I live in Berlin")
+    clock.now += 1
+    theirs.update(change.id, content="Ann moved to Lisbon")
+    clock.now += 1
+    ours.undo(ours.log(limit=1)[0])
+    for _ in range(2):
+        theirs.merge_from(ours)
+        ours.merge_from(theirs)
+        for store in (ours, theirs):
+            assert [each.content for each in store.all()] == ["I live in Berlin"]
+
+
+def test_what_a_newer_copy_superseded_after_a_change_is_superseded_here(
+    ours: MemoryStore, theirs: MemoryStore, clock: Clock
+) -> None:
+    record = ours.store("I live in Berlin")
+    theirs.merge_from(ours)
+    clock.now += 1
+    theirs.update(record.id, content="Ann moved to Lisbon")
+    clock.now += 1
+    theirs.store("The dentist is in Porto", supersedes=record.id)
+    for _ in range(2):
+        assert ours.merge_from(theirs).renamed == {}
+        assert [each.content for each in ours.all()] == ["The dentist is in Porto"]
 
 
 def test_the_later_tags_of_an_older_text_arrive(
