@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .merging import Consolidated as Consolidated
     from .merging import combine as combine
     from .merging import has_more_words as has_more_words
+    from .merging import last_access as last_access
     from .near_duplicates import DuplicateSearch as DuplicateSearch
     from .near_duplicates import Match as Match
     from .near_duplicates import find_near_duplicates as find_near_duplicates
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 __getattr__ = lazy_names(
     __name__,
     {
-        "merging": "Consolidated combine has_more_words",
+        "merging": "Consolidated combine has_more_words last_access",
         "near_duplicates": "DuplicateSearch Match find_near_duplicates",
         "repetition": "find_repetitions",
         "similarity": "are_interchangeable similarities",

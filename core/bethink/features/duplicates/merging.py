@@ -46,7 +46,6 @@ def combine(kept: MemoryRecord, other: MemoryRecord, *, counted: bool = False) -
     """
     earlier, later = sorted((kept, other), key=lambda each: (each.occurred_at, each.created_at))
     dated = kept.occurred_at != kept.created_at and other.occurred_at != other.created_at
-    accessed = [at for at in (kept.last_accessed_at, other.last_accessed_at) if at is not None]
     mortal = kept.expires_at is not None and other.expires_at is not None
     accesses, earned = kept.access_count + other.access_count, kept.outcome + other.outcome
     if counted:
@@ -63,9 +62,15 @@ def combine(kept: MemoryRecord, other: MemoryRecord, *, counted: bool = False) -
         occurred_at=later.occurred_at if dated else kept.occurred_at,
         expires_at=max(kept.expires_at or 0, other.expires_at or 0) if mortal else None,
         access_count=accesses,
-        last_accessed_at=max(accessed, default=None),
+        last_accessed_at=last_access(kept, other),
         outcome=min(max(round(earned, _DIGITS), LOWEST_LIVE), 1.0),
     )
+
+
+def last_access(one: MemoryRecord, other: MemoryRecord) -> float | None:
+    """Return the time of the later access of two records, None without an access."""
+    accessed = [at for at in (one.last_accessed_at, other.last_accessed_at) if at is not None]
+    return max(accessed, default=None)
 
 
 def absorb(

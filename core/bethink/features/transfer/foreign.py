@@ -29,6 +29,7 @@ from ...model.records import (
     embedded_text,
     non_empty_fields,
 )
+from ..duplicates import last_access
 from ..history import take_snapshot
 from ..links import LINK_ACTIONS, check_ends, check_kind, set_link
 from ..outcomes import note_import
@@ -275,10 +276,9 @@ class _Import:
         """Update a known record: a later change of the source counts, and the most accesses."""
         if ours.state in ("forgotten", "erased"):
             return
-        accessed = [at for at in (ours.last_accessed_at, theirs.last_accessed_at) if at is not None]
         seen: dict[str, Any] = {
             "access_count": max(ours.access_count, theirs.access_count),
-            "last_accessed_at": max(accessed, default=None),
+            "last_accessed_at": last_access(ours, theirs),
         }
         after = replace(ours, **seen)
         if theirs.updated_at > ours.updated_at:

@@ -35,7 +35,7 @@ from ...model.records import (
 )
 from ...model.values import Value
 from ...storage import FullBackend, Link, file_of, open_backend
-from ..duplicates import DuplicateSearch, Match, combine, has_more_words
+from ..duplicates import DuplicateSearch, Match, combine, has_more_words, last_access
 from ..files import path_of
 from ..links import set_link
 from ..statements import MIN_DUPLICATE_COSINE, parse_record
@@ -344,11 +344,10 @@ class _Merge:
         superseded by the record here; otherwise the state stays.
         """
         theirs, vectors = foreign.record, dict[str, Vector]()
-        accessed = [at for at in (ours.last_accessed_at, theirs.last_accessed_at) if at is not None]
         after = replace(
             ours,
             access_count=max(ours.access_count, theirs.access_count),
-            last_accessed_at=max(accessed, default=None),
+            last_accessed_at=last_access(ours, theirs),
         )
         if theirs.updated_at > ours.updated_at:
             later = {name: getattr(theirs, name) for name in _LATER_CHANGE_FIELDS}
