@@ -157,7 +157,7 @@ def _find_parts(backend: FullBackend, entry: LogEntry) -> list[LogEntry]:
 def _reversal(backend: FullBackend, entry: LogEntry) -> _Reversal | None:
     """Return the reversal of an entry about a record, None if a part has been erased."""
     seq, id = entry.seq, entry.id or ""
-    before, after = (_record_at(backend, id, moment) for moment in (seq - 1, seq))
+    before, after = _records_at(backend, id, seq - 1, seq)
     if after is None or (before is None and entry.action != "store"):
         return None
     if before is None:
@@ -171,9 +171,11 @@ def _reversal(backend: FullBackend, entry: LogEntry) -> _Reversal | None:
     return _Reversal(seq, after.record, back, names, accesses)
 
 
-def _record_at(backend: FullBackend, id: str, seq: int) -> RecordAt | None:
-    found = records_at(backend.journal_reader, backend.journal_reader.current([id]), seq)
-    return found[0] if found else None
+def _records_at(backend: FullBackend, id: str, *moments: int) -> list[RecordAt | None]:
+    """Return the record at each moment, None before the record was stored and once erased."""
+    reader = backend.journal_reader
+    known = reader.current([id])
+    return [next(iter(records_at(reader, known, seq)), None) for seq in moments]
 
 
 def _check_last(backend: FullBackend, step: _Reversal) -> None:
@@ -216,7 +218,7 @@ def _supersessions(backend: FullBackend, entry: LogEntry) -> Iterator[tuple[int,
     while earlier := entry_at(backend, seq := seq - 1):
         if seq <= first or (among is not None and earlier.id not in among):
             break
-        old = _record_at(backend, earlier.id, earlier.seq) if earlier.id else None
+        [old] = _records_at(backend, earlier.id or "", earlier.seq)
         if old is None and earlier.action == "supersede":
             continue  # erased since
         if old is None or earlier.changes.get("superseded_by") != entry.id:
@@ -276,10 +278,12 @@ def _written_together(backend: FullBackend, entry: LogEntry) -> set[int]:
 
 def _former_vectors(backend: FullBackend, step: _Reversal) -> dict[str, Vector]:
     """Return the named vectors that the entry removed from the record."""
-    if (before := _record_at(backend, step.after.id, step.seq - 1)) is None:
+    names = backend.journal_reader.vector_names(step.seq)
+    [before] = _records_at(backend, step.after.id, step.seq - 1) if names else [None]
+    if before is None:
         return {}
     vectors: dict[str, Vector] = {}
-    for name in backend.journal_reader.vector_names(step.seq):
+    for name in names:
         found = backend.journal_reader.former_vectors([before.row], name)
         if not found:
             raise ValidationError(
