@@ -112,7 +112,8 @@ def test_a_newer_copy_brings_the_text_that_replaced_the_one_here(
     record, copy = ours.all()[0], io.BytesIO()
     theirs.merge_from(ours)
     clock.now += 1
-    theirs.update(record.id, **dict[str, Any].fromkeys(CHANGED[kind], "at first"))
+    first: dict[str, Any] = dict.fromkeys(CHANGED[kind], "at first")
+    theirs.update(record.id, **first)
     changed = theirs.update(record.id, **CHANGED[kind])
     clock.now += 1
     ours.reinforce(record.id)  # a later change of another field leaves the text to the other
