@@ -56,7 +56,12 @@ class BethinkError(Exception):
 
 
 class ValidationError(BethinkError, ValueError):
-    """Refuse a wrong argument before anything is written."""
+    """Refuse a wrong argument before anything is written.
+
+    ``item`` is the place of the wrong item among several, from 0 on, else None.
+    """
+
+    item: int | None = None
 
 
 class ArgumentError(ValidationError, TypeError):

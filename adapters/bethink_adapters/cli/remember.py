@@ -211,12 +211,11 @@ def _store_lines(context: Context, source: str, shared: dict[str, Any]) -> list[
     try:
         return context.store.store_many([item for _, item in lines], **shared)
     except ValidationError as error:
-        item, _, reason = str(error).removeprefix("item ").partition(": ")
-        if len(lines) == 1:  # a single item is not numbered
-            item, reason = "0", str(error)
-        elif not item.isdecimal():
+        item = 0 if len(lines) == 1 else error.item
+        if item is None:
             raise
-        number, _ = lines[int(item)]
+        number, _ = lines[item]
+        reason = str(error).removeprefix(f"item {item}: ")
         raise Failure(f"{_name(source)}, line {number}: {reason}", 2) from None
 
 

@@ -281,7 +281,9 @@ def build_records(
         except ValidationError as error:
             if len(items) == 1:
                 raise
-            raise ValidationError(f"item {number}: {error}") from None
+            numbered = ValidationError(f"item {number}: {error}")
+            numbered.item = number
+            raise numbered from None
     return built
 
 
