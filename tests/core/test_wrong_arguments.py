@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import pickle
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -226,6 +227,18 @@ SAID: list[tuple[Callable[[Any], object], str]] = [
         "1.0 is a time before the first entry; 1 is the number of an entry",
     ),
     (lambda store: store.all(where={"$or": 5}), "$or needs a list of filters, not int"),
+    (
+        lambda store: store.all(where={"tags": {"$gt": "a"}}),
+        "$gt does not apply to 'tags'",
+    ),
+    (
+        lambda store: store.all(where={"importance": {"$contains": 1}}),
+        "$contains does not apply to 'importance'",
+    ),
+    (
+        lambda store: store.all(where={"tags": {"$contains": 1}}),
+        "$contains on 'tags' needs a str, not int",
+    ),
     (lambda store: MessageLog(store, "s").messages(-1), "last must be at least 0, not -1"),
     (
         lambda store: MessageLog(store, "s").append("x"),  # type: ignore[arg-type]
@@ -251,6 +264,14 @@ def test_an_error_says_which_argument_what_was_given_and_what_may_be(
     with pytest.raises(ValidationError) as caught:
         verb(store)
     assert str(caught.value) == said
+
+
+def test_an_error_has_the_place_of_the_wrong_item(store: MemoryStore) -> None:
+    wrong = {"importance": 2}
+    for before, place in (["x"], 1), ([], None):
+        with pytest.raises(ValidationError) as caught:
+            store.store_many([*before, wrong])
+        assert pickle.loads(pickle.dumps(caught.value)).item == caught.value.item == place
 
 
 @pytest.mark.parametrize(("kind", "verb"), [(kind, verb) for kind in FACES for verb in verbs(kind)])

@@ -58,22 +58,11 @@ class _Operators(Body):
         return self
 
 
-class _Search(_Operators):
-    """Operators that look into a text or a list."""
-
-    contains: Present | None = Field(None, alias="$contains")
-    contains_any: list[Any] = Field([], alias="$contains_any")
-
-
-class _Comparison(_Search):
+class _Comparison(_Operators):
     """Operators on a value of any kind."""
 
     eq: Present | None = Field(None, alias="$eq")
     ne: Present | None = Field(None, alias="$ne")
-    gt: Measure = Field(0, alias="$gt")
-    gte: Measure = Field(0, alias="$gte")
-    lt: Measure = Field(0, alias="$lt")
-    lte: Measure = Field(0, alias="$lte")
     among: list[Any] = Field([], alias="$in")
     not_among: list[Any] = Field([], alias="$nin")
 
@@ -81,12 +70,20 @@ class _Comparison(_Search):
 class Condition(_Comparison):
     """Operators on the tags."""
 
+    contains: StrictStr | None = Field(None, alias="$contains")
+    contains_any: list[StrictStr | None] = Field([], alias="$contains_any")
     opposite: _Plain | Condition = Field(None, alias="$not")
 
 
 class Inside(_Comparison):
     """Operators on a path in metadata or value, where a mapping may be meant."""
 
+    gt: Measure = Field(0, alias="$gt")
+    gte: Measure = Field(0, alias="$gte")
+    lt: Measure = Field(0, alias="$lt")
+    lte: Measure = Field(0, alias="$lte")
+    contains: Present | None = Field(None, alias="$contains")
+    contains_any: list[Any] = Field([], alias="$contains_any")
     opposite: _Plain | Inside | _Object = Field(None, alias="$not")
 
 
@@ -103,13 +100,15 @@ class _Typed(_Operators, Generic[T]):
     not_among: list[T | None] = Field([], alias="$nin")
 
 
-class Texts(_Typed[StrictStr], _Search):
+class Texts(_Typed[StrictStr]):
     """Operators on a text."""
 
+    contains: StrictStr | None = Field(None, alias="$contains")
+    contains_any: list[StrictStr | None] = Field([], alias="$contains_any")
     opposite: StrictStr | Texts | None = Field(None, alias="$not")
 
 
-class Numbers(_Typed[Number], _Search):
+class Numbers(_Typed[Number]):
     """Operators on a number."""
 
     opposite: Number | Numbers | None = Field(None, alias="$not")

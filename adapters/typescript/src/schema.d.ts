@@ -1378,15 +1378,6 @@ export interface components {
              * @default true
              */
             $exists?: boolean;
-            /** $Contains */
-            $contains?: boolean | number | string | unknown[] | {
-                [key: string]: unknown;
-            } | null;
-            /**
-             * $Contains Any
-             * @default []
-             */
-            $contains_any?: unknown[];
             /** $Eq */
             $eq?: boolean | number | string | unknown[] | {
                 [key: string]: unknown;
@@ -1395,26 +1386,6 @@ export interface components {
             $ne?: boolean | number | string | unknown[] | {
                 [key: string]: unknown;
             } | null;
-            /**
-             * $Gt
-             * @default 0
-             */
-            $gt?: number | string;
-            /**
-             * $Gte
-             * @default 0
-             */
-            $gte?: number | string;
-            /**
-             * $Lt
-             * @default 0
-             */
-            $lt?: number | string;
-            /**
-             * $Lte
-             * @default 0
-             */
-            $lte?: number | string;
             /**
              * $In
              * @default []
@@ -1425,6 +1396,13 @@ export interface components {
              * @default []
              */
             $nin?: unknown[];
+            /** $Contains */
+            $contains?: string | null;
+            /**
+             * $Contains Any
+             * @default []
+             */
+            $contains_any?: (string | null)[];
             /** $Not */
             $not?: boolean | number | string | unknown[] | components["schemas"]["Condition"] | null;
         };
@@ -1644,15 +1622,6 @@ export interface components {
              * @default true
              */
             $exists?: boolean;
-            /** $Contains */
-            $contains?: boolean | number | string | unknown[] | {
-                [key: string]: unknown;
-            } | null;
-            /**
-             * $Contains Any
-             * @default []
-             */
-            $contains_any?: unknown[];
             /** $Eq */
             $eq?: boolean | number | string | unknown[] | {
                 [key: string]: unknown;
@@ -1661,6 +1630,16 @@ export interface components {
             $ne?: boolean | number | string | unknown[] | {
                 [key: string]: unknown;
             } | null;
+            /**
+             * $In
+             * @default []
+             */
+            $in?: unknown[];
+            /**
+             * $Nin
+             * @default []
+             */
+            $nin?: unknown[];
             /**
              * $Gt
              * @default 0
@@ -1681,16 +1660,15 @@ export interface components {
              * @default 0
              */
             $lte?: number | string;
+            /** $Contains */
+            $contains?: boolean | number | string | unknown[] | {
+                [key: string]: unknown;
+            } | null;
             /**
-             * $In
+             * $Contains Any
              * @default []
              */
-            $in?: unknown[];
-            /**
-             * $Nin
-             * @default []
-             */
-            $nin?: unknown[];
+            $contains_any?: unknown[];
             /** $Not */
             $not?: boolean | number | string | unknown[] | components["schemas"]["Inside"] | {
                 [key: string]: unknown;
@@ -2009,15 +1987,6 @@ export interface components {
              * @default true
              */
             $exists?: boolean;
-            /** $Contains */
-            $contains?: boolean | number | string | unknown[] | {
-                [key: string]: unknown;
-            } | null;
-            /**
-             * $Contains Any
-             * @default []
-             */
-            $contains_any?: unknown[];
             /** $Eq */
             $eq?: number | null;
             /** $Ne */
@@ -2722,15 +2691,6 @@ export interface components {
              * @default true
              */
             $exists?: boolean;
-            /** $Contains */
-            $contains?: boolean | number | string | unknown[] | {
-                [key: string]: unknown;
-            } | null;
-            /**
-             * $Contains Any
-             * @default []
-             */
-            $contains_any?: unknown[];
             /** $Eq */
             $eq?: string | null;
             /** $Ne */
@@ -2753,6 +2713,13 @@ export interface components {
              * @default []
              */
             $nin?: (string | null)[];
+            /** $Contains */
+            $contains?: string | null;
+            /**
+             * $Contains Any
+             * @default []
+             */
+            $contains_any?: (string | null)[];
             /** $Not */
             $not?: string | components["schemas"]["Texts"] | null;
         };

@@ -7,9 +7,9 @@ A filter is a mapping of fields to conditions; every condition must hold::
 
 Comparisons are typed: numbers compare with numbers, text with text, and ``True`` is not ``1``.
 Times are Unix seconds, aware datetimes, dates or ISO 8601 texts; a time in milliseconds is an
-error, and so is a value that the field never has. A label stands for all tags with the label:
-``{"tags": "draft"}``. A missing field equals None and passes no other comparison, ``$ne`` and
-``$nin`` included; ``$not`` inverts any condition.
+error, and so is a comparison that no value of the field can pass. A label stands for all tags with
+the label: ``{"tags": "draft"}``. A missing field equals None and passes no other comparison,
+``$ne`` and ``$nin`` included; ``$not`` inverts any condition.
 """
 
 from __future__ import annotations
@@ -37,7 +37,6 @@ TIME_FIELDS: Final = _fields_of("time")
 COLUMNS: Final = frozenset((*TEXT_FIELDS, *NUMBER_FIELDS, *TIME_FIELDS))
 ROOTS: Final = ("metadata", "value")
 ORDERINGS: Final = ("$gt", "$gte", "$lt", "$lte")
-_TYPED: Final = ("$eq", "$ne", "$in", "$nin", *ORDERINGS)
 _TAGS: Final = ("tags",)
 _TEXTS: Final = (str, bytes, bytearray)  # sequences, but no lists
 
@@ -249,15 +248,20 @@ def _compare(path: tuple[str, ...], operator: str, operand: object, depth: int) 
 
 
 def _check_kind(path: tuple[str, ...], operator: str, operands: Sequence[Any]) -> None:
-    """Refuse to compare a field with values of kinds alone that the field never has."""
-    if path[0] not in COLUMNS or operator not in _TYPED or not operands:
+    """Refuse a comparison that no value of the field can pass."""
+    field, searches = path[0], operator.startswith("$contains")
+    if field in ROOTS or operator == "$exists":
         return
-    is_text = path[0] in TEXT_FIELDS
-    fitting = "text" if is_text else "number"
+    has_text = field in TEXT_FIELDS or path == _TAGS
+    if (operator in ORDERINGS and path == _TAGS) or (searches and not has_text):
+        raise ValidationError(f"{operator} does not apply to {field!r}")
+    if not operands or (path == _TAGS and not searches):
+        return
+    fitting = "text" if has_text else "number"
     if not any(each is None or kind_of(each) == fitting for each in operands):
-        wanted = "a str" if is_text else "a time" if path[0] in TIME_FIELDS else "a number"
+        wanted = "a str" if has_text else "a time" if field in TIME_FIELDS else "a number"
         kind = type(operands[0]).__name__
-        raise ValidationError(f"{operator} on {path[0]!r} needs {wanted}, not {kind}")
+        raise ValidationError(f"{operator} on {field!r} needs {wanted}, not {kind}")
 
 
 def _of_tags(operator: str, items: list[Any]) -> Filter:
