@@ -36,7 +36,7 @@ from ...model.records import (
 from ...model.values import Value
 from ...storage import FullBackend, Link, file_of, open_backend
 from ..duplicates import DuplicateSearch, Match, combine, has_more_words, last_access
-from ..files import path_of
+from ..files import is_chunked, path_of
 from ..links import set_link
 from ..statements import MIN_DUPLICATE_COSINE, parse_record
 from ..undo import comes_after, leads_to
@@ -171,8 +171,7 @@ def merge(
     former = {
         row.record.id: list(_texts_of(foreign.backend, row.record.id))
         for row in rows
-        if row.record.key is None
-        and row.record.id in known
+        if row.record.id in known
         and _text_fields(row.record) != _text_fields(known[row.record.id].record)
     }
     # *closing* writes all pending accesses first, so that accesses are compared with all of ours.
@@ -262,13 +261,15 @@ class _Merge:
         return id
 
     def _replaces(self, theirs: MemoryRecord, ours: MemoryRecord) -> bool:
-        """Return whether a record of both stores, without a key, has a later text over there.
+        """Return whether a record of both stores, no chunk, has a later text over there.
 
         A live record over there replaces no hidden record. If each text once replaced the second,
         the later change of the records counts.
         """
         is_hidden = theirs.state == "live" != ours.state
         if is_hidden or _text_fields(ours) not in self._former.get(ours.id, ()):
+            return False
+        if _place(theirs) in self._chunked or is_chunked(self._transaction, ours):
             return False
         later = theirs.updated_at > ours.updated_at
         return later or not _had_text(self._backend, ours.id, theirs)
@@ -365,11 +366,8 @@ class _Merge:
             vectors.update(foreign.vectors)
         changes = {name: getattr(after, name) for name in different(ours, after)}
         if changes:
-            at = self._transaction.now
-            if theirs.updated_at > at:
-                # The foreign clock is ahead: with an earlier time, the next merge would change the
-                # record again.
-                at = changes["updated_at"] = theirs.updated_at
+            # With the time of the merge, the next merge would pass over a change made before.
+            at = changes["updated_at"] = max(ours.updated_at, theirs.updated_at)
             after = replace(after, updated_at=at)
             self._transaction.change(row, ours, after, vectors, "merge", changes)
 

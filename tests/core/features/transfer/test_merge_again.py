@@ -123,6 +123,7 @@ def test_a_newer_copy_brings_the_text_that_replaced_the_one_here(
         ours.import_(copy) if exported else ours.merge_from(theirs)
         live = {each.content: each.value for each in ours.all()}
         assert live == {changed.content: changed.value, "another": None}
+        assert {each.id for each in ours.all()} == {each.id for each in theirs.all()}
     if changed.content:
         assert ours.recall("Ann in Lisbon", mode="semantic")[0].content == "Ann moved to Lisbon"
         assert ours.recall("Berlin", mode="keyword") == []
@@ -187,6 +188,24 @@ def test_what_a_newer_copy_superseded_after_a_change_is_superseded_here(
     for _ in range(2):
         assert ours.merge_from(theirs).renamed == {}
         assert [each.content for each in ours.all()] == ["The dentist is in Porto"]
+
+
+def test_a_change_made_before_a_merge_arrives_after_the_merge(
+    ours: MemoryStore, theirs: MemoryStore, clock: Clock, tmp_path: Path
+) -> None:
+    record = ours.store("I live in Berlin")
+    theirs.merge_from(ours)
+    with MemoryStore(tmp_path / "third.db", embedder=EMBEDDER, clock=clock) as third:
+        third.merge_from(ours)
+        clock.now += 1
+        theirs.update(record.id, tags=["home"])
+        theirs.recall("Berlin")
+        clock.now += 1
+        third.store("Ann moved to Lisbon", supersedes=record.id)
+        clock.now += 1
+        ours.merge_from(theirs)
+        ours.merge_from(third)
+    assert [each.content for each in ours.all()] == ["Ann moved to Lisbon"]
 
 
 def test_the_later_tags_of_an_older_text_arrive(
