@@ -209,6 +209,7 @@ class _Merge:
         self._changed_at: dict[str, float] = {}
         self._successors: dict[str, str | None] = {}
         self._outdated: dict[str, str] = {}  # id here -> id of the winner of the key conflict
+        self._kept: set[tuple[str, str]] = set()  # places where their text lost
         self._counts = dict.fromkeys(("added", "same", "absorbed", "outdated", "erased"), 0)
 
     def run(self, rows: Sequence[Row], tell: Tell | None) -> Merged:
@@ -222,6 +223,12 @@ class _Merge:
             self._ids = {row.record.id: self._id_here(row.record) for row in rows}
         self._changed_at = {self._ids[id]: at for id, at in self._foreign.changed_at.items()}
         local = [replace(row, record=self._with_local_ids(row.record)) for row in rows]
+        chosen: dict[str, Row] = {}  # a record and its copies over there have one id here
+        for row in local:
+            if row.record.state == "live" or row.record.id not in chosen:
+                chosen[row.record.id] = row
+        self._counts["same"] += len(local) - len(chosen)
+        local = list(chosen.values())
         self._successors = {row.record.id: row.record.superseded_by for row in local}
         # A text of several chunks wins or loses as a whole, so keys are settled before any record
         # is written.
@@ -283,6 +290,8 @@ class _Merge:
         live: dict[str, Any] = {"state": "live", "superseded_by": None}
         for each in key_conflicts(self._transaction, self._backend, records, self._changed_at):
             self._outdated |= {record.id: each.winner.id for record in each.outdated}
+            if each.outdated:
+                self._kept.add(_place(each.winner))
             for row, record in each.superseded:
                 supersede(self._transaction, row, record, each.winner.id)
             for row, record in each.revived:
@@ -355,10 +364,10 @@ class _Merge:
             if ours.state == "live":
                 later["outcome"] = max(theirs.outcome, LOWEST_LIVE)
                 by = theirs.superseded_by
-                # Each store may have superseded the other's record: a circle would hide both.
-                if theirs.state == "superseded" and not comes_after(
-                    self._transaction, by, theirs.id
-                ):
+                # Each store may have superseded the other's record: a circle would hide both. Nor
+                # does a text that lost supersede a chunk of the text that won.
+                hides = _place(ours) in self._kept or comes_after(self._transaction, by, theirs.id)
+                if theirs.state == "superseded" and not hides:
                     later |= {"state": "superseded", "superseded_by": by}
             after = replace(after, **later)
         if after.state == "live" and self._replaces(theirs, ours):

@@ -271,3 +271,23 @@ def test_a_clock_that_is_ahead_does_not_take_back_what_was_merged(
     assert (fuller.tags, fuller.importance) == (("theirs", "mine"), 0.9)
     assert len(ours.log(id=known.id)) == 2
     assert ours.verify().problems == ()
+
+
+@pytest.mark.parametrize("later", range(2))
+def test_a_text_of_several_pieces_stays_whole_though_copies_of_its_beginning_go_around(
+    ours: MemoryStore, theirs: MemoryStore, clock: Clock, later: int
+) -> None:
+    stores = (ours, theirs)
+    files = [Files(store) for store in stores]
+    files[0].write("/a", "once\n")
+    theirs.merge_from(ours)
+    for turn in range(8):
+        for number in (later, 1 - later) if turn % 2 else (1 - later, later):
+            clock.now += 1
+            mine = files[number]
+            mine.append("/a", LINE * 30) if (turn + number) % 3 else mine.insert("/a", 0, "top\n")
+        last = files[number].read_range("/a", 0)
+        for number in (turn % 2, 1 - turn % 2, turn % 2):
+            stores[number].merge_from(stores[1 - number])
+            files[number].read_range("/a", 0)
+        assert [each.read_range("/a", 0) for each in files] == [last, last]
