@@ -171,13 +171,14 @@ class PostgresBackend(SQLBackend):
             yield PostgresInspection(connection, self.location, tell=tell)
 
     def scrub(self, *, shrink: bool = False) -> None:
+        # The planner's statistics quote values of the tables, so they are made anew, too.
         erased = self.setting(ERASED)
         if erased == self.setting(SCRUBBED):
             return
         with self._server.reading() as connection:
             notes = connection.execute(f"SELECT value FROM facts WHERE name LIKE '{SETTING}%'")
             for table in (*TABLES, *tables_of(note for (note,) in notes.fetchall())):
-                connection.raw.execute(f"VACUUM {self._server.schema}.{table}")
+                connection.raw.execute(f"VACUUM (ANALYZE) {self._server.schema}.{table}")
         with self.write() as writer:
             writer.set_setting(SCRUBBED, str(erased))
 

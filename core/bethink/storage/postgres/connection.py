@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import select
 import threading
 import time
@@ -16,20 +15,16 @@ import psycopg
 from psycopg import errors, sql
 from psycopg.pq import TransactionStatus
 
-from ...errors import (
-    BethinkError,
-    CorruptStoreError,
-    StorageError,
-    StoreBusyError,
-    StoreClosedError,
-)
+from ...errors import CorruptStoreError, StorageError, StoreBusyError, StoreClosedError
 from ..sql.connection import Cursor
 from ..urls import split, without_password
 from .dialect import register_texts, to_parameters, to_postgres
 from .tenants import SETTING, WHOLE_JOURNAL
+from .translation import translate
 
 _MAX_READERS: Final = 4
 _MAX_WRITERS: Final = 4  # threads that write at the same time; others wait
+_MOST_HELD: Final = 1024  # rows
 _PREPARED_AFTER: Final = 5  # runs of a statement
 LOCK_SECONDS: Final = 30
 IDLE_SECONDS: Final = 10
@@ -49,7 +44,6 @@ _FLUSH: Final = "SELECT pg_logical_emit_message(true, 'bethink', '')"
 
 _DOUBT_SECONDS: Final = 30
 _PAUSE_SECONDS: Final = 0.2
-_QUOTED: Final = re.compile(r"""(?<!parameter: )(?:"[^"]*"|'[^']*')""")
 GONE: Final = (errors.UndefinedTable, errors.InvalidSchemaName)
 """What the server says of a schema that has moved."""
 
@@ -107,12 +101,16 @@ class PostgresConnection:
         """Position and link of the last journal entry, as the write transaction ends."""
         self.has_waited = False
         """Whether another held the write lock, so that others may wait for the lock now."""
+        self.held = dict[str, list[Any]]()
+        """New rows by statement, to insert before the next statement that is no insert."""
 
     def execute(self, sql: str, parameters: Any = (), /) -> Cursor:
         """Run a statement, over a new connection if the last broke while nobody used it.
 
         A store that has moved is followed to its new place.
         """
+        if self.held:
+            self.send()
         if not self._sees_all:
             sql = WHOLE_JOURNAL.get(sql, sql)
         statement, given = to_postgres(sql, self.schema), to_parameters(parameters)
@@ -137,13 +135,32 @@ class PostgresConnection:
         return True
 
     def executemany(self, sql: str, parameters: Iterable[Any], /) -> None:
-        """Run a statement once for each of *parameters*."""
-        given = [to_parameters(each) for each in parameters]
-        if len(given) == 1:  # a single statement waits for no answer
-            self.execute(sql, given[0])
-        elif given:
-            with self.raw.cursor() as cursor:
-                cursor.executemany(to_postgres(sql, self.schema), given)
+        """Run a statement once for each of *parameters*; new rows are held until ``send``."""
+        is_insert = sql.startswith("INSERT")
+        if self.held and not is_insert:
+            self.send()
+        if given := [to_parameters(each) for each in parameters]:
+            self.held.setdefault(to_postgres(sql, self.schema), []).extend(given)
+        # Row security may ask one table about the new rows of another.
+        may_wait = is_insert and self._sees_all
+        if not may_wait or sum(map(len, self.held.values())) > _MOST_HELD:
+            self.send()
+
+    def send(self) -> None:
+        """Insert the held rows: one row of each of several tables with one statement."""
+        held, self.held = self.held, {}
+        if len(held) > 1 and all(len(rows) == 1 for rows in held.values()):
+            *others, last = held
+            together = ", ".join(f"w{number} AS ({each})" for number, each in enumerate(others))
+            given = [value for (row,) in held.values() for value in row]
+            self.raw.execute(f"WITH {together} {last}", given, binary=True)
+            return
+        for statement, rows in held.items():
+            if len(rows) == 1:  # a single statement waits for no answer
+                self.raw.execute(statement, rows[0], binary=True)
+            else:
+                with self.raw.cursor() as cursor:
+                    cursor.executemany(statement, rows)
 
     def blobopen(self, table: str, column: str, row: int, /, *, readonly: bool) -> BytesIO:
         """Return the bytes of a value."""
@@ -291,6 +308,7 @@ class Connections:
             try:
                 with _pipelined(raw):
                     yield connection
+                    connection.send()
                     commit = raw.execute("COMMIT")
                     if connection.has_waited:
                         raw.execute(self._flush)
@@ -352,9 +370,11 @@ class Connections:
                     self._drop(connection)
                     raise
                 self._idle_writers.append(connection)
-            except psycopg.OperationalError:
+            except psycopg.OperationalError as error:
                 has_broken = connection.raw.closed
                 self._drop(connection)
+                if isinstance(error, errors.QueryCanceled):  # by the server's statement_timeout
+                    raise StoreBusyError(self.shown) from error
                 if is_new or not has_broken:  # such as a lock that another process keeps
                     raise
             except BaseException:
@@ -372,6 +392,7 @@ class Connections:
         connection.facts = dict(cursor.fetchall())
         cursor.nextset()
         connection.last, connection.end = cursor.fetchone(), None
+        connection.held.clear()  # by a write that was undone
 
     def _ask(self, connection: PostgresConnection, before: str, lock: str) -> psycopg.Cursor[Any]:
         """Run *before* and *lock* in one round trip; return the results from the lock on."""
@@ -562,16 +583,3 @@ def connected(url: str) -> Iterator[psycopg.Connection[Any]]:
             yield connection
     except psycopg.Error as error:
         raise translate(without_password(url), error) from error
-
-
-def translate(shown: str, error: psycopg.Error) -> BethinkError:
-    """Return the store's error in place of psycopg's."""
-    reason = (error.diag.message_primary or str(error)).strip()
-    if isinstance(error, psycopg.ProgrammingError) and error.sqlstate is None:
-        reason = _QUOTED.sub("…", reason)  # a part of the URL, maybe of the password
-    if isinstance(error, (errors.LockNotAvailable, errors.DeadlockDetected)):
-        return StoreBusyError(shown)
-    is_unreachable = isinstance(error, psycopg.OperationalError) and (
-        error.sqlstate is None or error.sqlstate.startswith(("08", "57P"))
-    )
-    return StorageError(shown, reason, is_unreachable=is_unreachable)

@@ -41,17 +41,18 @@ _NO_MAKING: Final = (
 
 def version_of(connection: Connection[Any], schema: str, shown: str) -> int:
     """Return the version of the tables, 0 for none; refuse the tables of other programs."""
-    found = connection.execute(
-        "SELECT to_regclass(%s), EXISTS (SELECT 1 FROM pg_tables WHERE schemaname = %s)",
-        (f'"{schema}".bethink', schema),
-    ).fetchone()
-    own, taken = found or (None, False)
-    if own is None:
-        if taken and schema != "public":
-            reason = f"the schema {schema!r} has tables of another program; add ?schema=NAME"
-            raise NotABethinkFileError(shown, reason)
-        return 0
-    row = connection.execute(f'SELECT version FROM "{schema}".bethink').fetchone()
+    with _telling_rights(connection, shown, _NO_READING):
+        found = connection.execute(
+            "SELECT to_regclass(%s), EXISTS (SELECT 1 FROM pg_tables WHERE schemaname = %s)",
+            (f'"{schema}".bethink', schema),
+        ).fetchone()
+        own, taken = found or (None, False)
+        if own is None:
+            if taken and schema != "public":
+                reason = f"the schema {schema!r} has tables of another program; add ?schema=NAME"
+                raise NotABethinkFileError(shown, reason)
+            return 0
+        row = connection.execute(f'SELECT version FROM "{schema}".bethink').fetchone()
     version = int(row[0]) if row else 0
     if version > LATEST:
         raise SchemaTooNewError(version, LATEST, shown)
@@ -64,8 +65,7 @@ def migrate(connection: Connection[Any], schema: str, shown: str) -> None:
     The tables of a shard are made by ``create_tables`` only: a shard that is missing here has
     moved, and a second one must not be made.
     """
-    with _telling_rights(connection, shown, _NO_READING):
-        version = version_of(connection, schema, shown)
+    version = version_of(connection, schema, shown)
     if version == 0 and SHARD.fullmatch(schema):
         raise StorageError(shown, _NO_SHARD)
     if version < LATEST:

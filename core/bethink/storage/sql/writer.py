@@ -134,7 +134,7 @@ class SQLWriter(SQLReader):
     def insert(self, record: MemoryRecord, vectors: Mapping[str, Vector]) -> Row:
         row = self._head + 1
         try:
-            self._connection.execute(_RECORD, (*to_values(record), row, row, row))
+            self._connection.executemany(_RECORD, [(*to_values(record), row, row, row)])
         except self._connection.IntegrityError as error:
             raise ValidationError(self._explain_refusal([record])) from error
         self.attach(row, vectors)
@@ -324,7 +324,7 @@ class SQLWriter(SQLReader):
         self._note_time(at)
         id, namespace = (record.id, record.namespace) if record else (None, self._place)
         columns = (self._head + 1, at, action, id, namespace, was, row)
-        self._connection.execute(_ENTRY, self._chain(columns, salt, text))
+        self._connection.executemany(_ENTRY, [self._chain(columns, salt, text)])
 
     def _note_time(self, at: float) -> None:
         """Note the time of the next entry, and a step back of the clock."""

@@ -13,7 +13,7 @@ from typing import Literal
 import psycopg
 import pytest
 
-from bethink import HashEmbedder, MemoryStore, StorageError
+from bethink import HashEmbedder, MemoryStore, StorageError, StoreBusyError
 from bethink.storage.postgres import connection as connections
 
 from ...inside import engine_of
@@ -148,3 +148,14 @@ def test_more_threads_than_connections_lose_nothing() -> None:
         assert len(store.recall("note", k=300)) == 200
         assert [entry.seq for entry in store.log(limit=None)] == list(range(200, 0, -1))
         assert store.verify().problems == ()
+
+
+def test_a_statement_timeout_while_another_writes_means_busy() -> None:
+    with opened(fresh_location()) as store:
+        hurried = f"{store.location}&options=-c%20statement_timeout%3D300ms"
+        with opened(hurried) as other:
+            other.store("first")
+            with locked(store), pytest.raises(StoreBusyError, match="kept the write lock"):
+                other.store("second")
+            other.store("third")
+            assert [each.content for each in store.all()] == ["first", "third"]

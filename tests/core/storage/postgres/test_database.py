@@ -298,8 +298,9 @@ def test_a_refusal_that_arrives_half_way_says_why(location: str) -> None:
     def insert_two() -> None:
         with backend.write() as writer:
             writer.insert(record("r1", content="other"), {})
-            raw = vars(writer)["_begun"].raw  # the answer is there before the next statement goes
-            select.select([raw], [], [], 60)
+            connection = vars(writer)["_begun"]
+            connection.send()
+            select.select([connection.raw], [], [], 60)  # the answer, before the next statement
             writer.insert(record("r2"), {})
 
     with pytest.raises(ValidationError, match="'r1' exists"):
