@@ -259,7 +259,11 @@ class Connections:
         )
         register_texts(raw.adapters)
         if self._prelude:
-            raw.execute(self._prelude)
+            try:
+                raw.execute(self._prelude)
+            except BaseException:  # such as a server that begins to shut down
+                raw.close()
+                raise
         return raw
 
     def _reconnect(self) -> psycopg.Connection[Any]:

@@ -159,3 +159,16 @@ def test_a_statement_timeout_while_another_writes_means_busy() -> None:
                 other.store("second")
             other.store("third")
             assert [each.content for each in store.all()] == ["first", "third"]
+
+
+def test_a_connection_whose_first_statement_fails_is_closed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(connections, "LOCK_SECONDS", -1)
+    location = f"{fresh_location()}&application_name=left"
+    with pytest.raises(StorageError, match="lock_timeout") as kept:
+        opened(location)
+    url = location.partition("?")[0]
+    left = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'left'"
+    assert any(number_in(url, left) == 0 for _ in range(500))
+    assert kept.value.__cause__ is not None  # with all that the failed call held
