@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
@@ -22,8 +22,9 @@ from ...memory.engine import Engine, Transaction
 from ...memory.writing import supersede
 from ...model import fields
 from ...model.arrays import Vector
+from ...model.filters import Compare
 from ...model.namespaces import EVERYWHERE, Scope, covers
-from ...model.port import EMBEDDED, LogQuery, Row
+from ...model.port import EMBEDDED, LogQuery, Row, Stored
 from ...model.progress import Tell, counted
 from ...model.records import (
     LOWEST_LIVE,
@@ -211,6 +212,9 @@ class _Merge:
         self._outdated: dict[str, str] = {}  # id here -> id of the winner of the key conflict
         self._kept: set[tuple[str, str]] = set()  # places where their text lost
         self._counts = dict.fromkeys(("added", "same", "absorbed", "outdated", "erased"), 0)
+        self._known = self._writer.find([row.record.id for row in foreign.rows])
+        self._missing = {row.record.id for row in foreign.rows} - self._known.keys()
+        self._met = self._chunked | self._held(keyed)
 
     def run(self, rows: Sequence[Row], tell: Tell | None) -> Merged:
         """Write *rows* and the links; return the result."""
@@ -229,12 +233,16 @@ class _Merge:
                 chosen[row.record.id] = row
         self._counts["same"] += len(local) - len(chosen)
         local = list(chosen.values())
-        self._successors = {row.record.id: row.record.superseded_by for row in local}
+        local_records = [row.record for row in local]
+        self._successors = {each.id: each.superseded_by for each in local_records}
         # A text of several chunks wins or loses as a whole, so keys are settled before any record
         # is written.
-        self._settle_keys([row.record for row in local])
+        keyed = [each for each in local_records if each.key and each.state == "live"]
+        self._met |= {_place(each) for each in keyed if each.id not in self._missing}
+        open_places = self._met & {_place(each) for each in keyed if not self._is_held(each)}
+        self._settle_keys([each for each in keyed if _place(each) in open_places])
         for row in counted(local, tell, len(local)):
-            found = self._writer.find([row.record.id]).get(row.record.id)
+            found = self._find(row.record.id)
             if found is None:
                 self._counts["added"] += 1
                 self._add(row)
@@ -248,6 +256,35 @@ class _Merge:
         renamed = {theirs: ours for theirs, ours in self._ids.items() if theirs != ours}
         return Merged(**self._counts, renamed=renamed)
 
+    def _held(self, theirs: Iterable[MemoryRecord]) -> set[tuple[str, str]]:
+        """Return the places of *theirs* that a record here has."""
+        keys = defaultdict[str, set[str]](set)
+        for record in theirs:
+            keys[record.namespace] |= {str(record.key), path_of(record)}
+        return {
+            _place(each.record)
+            for namespace, named in keys.items()
+            for each in self._writer.outlines(namespace, Compare(("key",), "$in", list(named)))
+        }
+
+    def _is_held(self, theirs: MemoryRecord) -> bool:
+        """Return whether the record of the same id here is live in the same place."""
+        _, ours = self._known.get(theirs.id, (0, None))
+        return (
+            ours is not None
+            and (ours.state, ours.namespace, ours.key) == ("live", theirs.namespace, theirs.key)
+            and not ours.expired(self._transaction.now)
+        )
+
+    def _find(self, id: str) -> Stored | None:
+        """Return the record with *id*; ask only for what was not read, or has changed, before."""
+        if id in self._missing:
+            return None
+        found = self._known.get(id)
+        if found is None or found.row in self._transaction.rows:
+            found = self._writer.find([id]).get(id)
+        return found
+
     def _id_here(self, record: MemoryRecord) -> str:
         """Return the id of *record* here: the foreign id, unless a different text has the id.
 
@@ -255,10 +292,10 @@ class _Merge:
         that differs always is: chunks of two texts must not mix.
         """
         id = self._originals.get(record.id, record.id)
-        while found := self._writer.find([id]).get(id):
+        while found := self._find(id):
             if found.record.state == "erased" or _text_fields(found.record) == _text_fields(record):
                 break
-            copied = self._writer.find([_derived_id(id, record)])  # by an earlier merge
+            copied = self._find(_derived_id(id, record))  # by an earlier merge
             if self._replaces(record, found.record) and not copied:
                 break
             self._originals[_derived_id(id, found.record)] = id
@@ -301,6 +338,7 @@ class _Merge:
     def _add(self, row: Row) -> None:
         """Add a new record, as it is, as superseded, or beside a near-duplicate."""
         record = row.record
+        self._missing.discard(record.id)
         if record.state == "live":
             by = self._outdated.get(record.id)
             found = None if by else self._duplicates.to(self._transaction, parse_record(record))
@@ -336,7 +374,8 @@ class _Merge:
 
     def _keep_holder(self, record: MemoryRecord) -> str | None:
         """Return the id of a later holder of *record*'s key here; supersede an earlier holder."""
-        holder = record.key and self._writer.by_key(record.namespace, record.key)
+        met = record.key and _place(record) in self._met
+        holder = met and self._writer.by_key(record.namespace, str(record.key))
         if not holder:
             return None
         row, ours = holder

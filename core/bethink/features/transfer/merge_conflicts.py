@@ -23,6 +23,8 @@ _MAX_ENTRIES: Final = 64  # journal entries of a record; beyond, the occurrence 
 
 def last_changed_at(backend: FullBackend, record: MemoryRecord) -> float:
     """Return the time of the last change of *record*'s text or value, or of the occurrence."""
+    if record.updated_at == record.created_at:
+        return record.occurred_at
     for entry in backend.log(LogQuery(_MAX_ENTRIES, record.id)):  # newest first
         if entry.action == "store":
             break

@@ -282,6 +282,19 @@ def test_a_verb_takes_few_round_trips(location: str) -> None:
     proxy.listener.close()
 
 
+def test_a_merge_asks_few_questions_for_many_memories(location: str) -> None:
+    proxy, trips = Proxy(location), []
+    with opened(proxy.location) as store, opened(":memory:") as other:
+        other.store_many({"content": f"note {number}", "key": f"{number}"} for number in range(60))
+        for _ in range(2):
+            before = proxy.round_trips
+            store.merge_from(other)
+            trips.append(proxy.round_trips - before)
+        assert store.count() == 60
+        assert max(trips) < 60
+    proxy.listener.close()
+
+
 def test_a_refused_write_says_why_and_later_writes_go_on(location: str) -> None:
     with opened(location) as store:
         for number in range(12):
