@@ -30,7 +30,7 @@ from bethink import (
     ValidationError,
 )
 from bethink.bench.__main__ import main
-from bethink.storage import open_backend
+from bethink.storage import database_exists, open_backend
 from bethink.storage.postgres import connection as connections
 from bethink.storage.postgres import schema as schemas
 from bethink.testing.contracts.backends import DurableContract
@@ -88,8 +88,9 @@ def test_a_role_without_any_right_hears_what_to_do(location: str) -> None:
     opened(location).close()
     with schema_of(location) as (connection, _):
         connection.execute("CREATE ROLE nobody_yet LOGIN")
-    with pytest.raises(StorageError, match=r"role nobody_yet may not .* run bethink migrate"):
-        open_backend(location.replace("postgres@", "nobody_yet@"))
+    for look in (open_backend, database_exists):
+        with pytest.raises(StorageError, match=r"role nobody_yet may not .* run bethink migrate"):
+            look(location.replace("postgres@", "nobody_yet@"))
 
 
 def test_tables_get_a_column_while_older_processes_write_and_read(
