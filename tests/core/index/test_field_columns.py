@@ -51,7 +51,6 @@ CONDITIONS = (
     {"$not": {"$gt": 0.25}},
 )
 ODD_CONDITIONS = (
-    {"$contains": 0.25},
     {"$gte": -HUGE},
     {"$lt": HUGE},
     {"$lt": -HUGE},
@@ -61,7 +60,10 @@ WHERE = (
     *FILTERS,
     *({field: each} for field in ("importance", "expires_at") for each in CONDITIONS),
     *({field: each} for field in ("importance", "metadata.n") for each in ODD_CONDITIONS),
-    *({"metadata.n": each} for each in ({"$ne": "text"}, {"$eq": True}, {"$gt": "text"})),
+    *(
+        {"metadata.n": each}
+        for each in ({"$ne": "text"}, {"$eq": True}, {"$gt": "text"}, {"$contains": 0.25})
+    ),
 )
 
 
