@@ -1,8 +1,6 @@
 """A LangGraph agent that knows a user after a restart, knows what it knew on Tuesday, and forgets.
 
-    pip install ".[langgraph]" && python examples/langgraph_memory.py
-
-It runs offline, with a fake model that answers from a script. Checkpoints are records, too.
+    pip install ".[langgraph]" && python examples/langgraph_memory.py  # a script is the model
 """
 
 from datetime import datetime

@@ -316,26 +316,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/conflicts": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Conflicts
-         * @description List pairs of memories that can hardly both hold.
-         */
-        get: operations["conflicts"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/v1/memories/{id}/outcomes": {
         parameters: {
             query?: never;
@@ -1200,6 +1180,26 @@ export interface paths {
          * @description Stream the items of ``/tasks``.
          */
         get: operations["tasks_as_lines"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/conflicts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Conflicts
+         * @description List pairs of memories that can hardly both hold.
+         */
+        get: operations["conflicts"];
         put?: never;
         post?: never;
         delete?: never;
@@ -4025,61 +4025,6 @@ export interface operations {
             503: components["responses"]["Problem"];
         };
     };
-    conflicts: {
-        parameters: {
-            query?: {
-                query?: string;
-                namespace?: string;
-                subtree?: boolean;
-                min_tier?: "likely" | "possible";
-                limit?: number;
-                as_of?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Conflicts"];
-                };
-            };
-            /** @description Bad Request */
-            400: components["responses"]["Problem"];
-            /** @description Unauthorized */
-            401: components["responses"]["Problem"];
-            /** @description Forbidden */
-            403: components["responses"]["Problem"];
-            /** @description Not Found */
-            404: components["responses"]["Problem"];
-            /** @description Method Not Allowed */
-            405: components["responses"]["Problem"];
-            /** @description Conflict */
-            409: components["responses"]["Problem"];
-            /** @description Precondition Failed */
-            412: components["responses"]["Problem"];
-            /** @description Request Entity Too Large */
-            413: components["responses"]["Problem"];
-            /** @description Unsupported Media Type */
-            415: components["responses"]["Problem"];
-            /** @description Unprocessable Entity */
-            422: components["responses"]["Problem"];
-            /** @description Too Many Requests */
-            429: components["responses"]["Problem"];
-            /** @description Internal Server Error */
-            500: components["responses"]["Problem"];
-            /** @description Bad Gateway */
-            502: components["responses"]["Problem"];
-            /** @description Service Unavailable */
-            503: components["responses"]["Problem"];
-        };
-    };
     list_outcomes: {
         parameters: {
             query?: never;
@@ -6663,6 +6608,61 @@ export interface operations {
                 };
                 content: {
                     "application/jsonl": string;
+                };
+            };
+            /** @description Bad Request */
+            400: components["responses"]["Problem"];
+            /** @description Unauthorized */
+            401: components["responses"]["Problem"];
+            /** @description Forbidden */
+            403: components["responses"]["Problem"];
+            /** @description Not Found */
+            404: components["responses"]["Problem"];
+            /** @description Method Not Allowed */
+            405: components["responses"]["Problem"];
+            /** @description Conflict */
+            409: components["responses"]["Problem"];
+            /** @description Precondition Failed */
+            412: components["responses"]["Problem"];
+            /** @description Request Entity Too Large */
+            413: components["responses"]["Problem"];
+            /** @description Unsupported Media Type */
+            415: components["responses"]["Problem"];
+            /** @description Unprocessable Entity */
+            422: components["responses"]["Problem"];
+            /** @description Too Many Requests */
+            429: components["responses"]["Problem"];
+            /** @description Internal Server Error */
+            500: components["responses"]["Problem"];
+            /** @description Bad Gateway */
+            502: components["responses"]["Problem"];
+            /** @description Service Unavailable */
+            503: components["responses"]["Problem"];
+        };
+    };
+    conflicts: {
+        parameters: {
+            query?: {
+                query?: string;
+                namespace?: string;
+                subtree?: boolean;
+                min_tier?: "likely" | "possible";
+                limit?: number;
+                as_of?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Conflicts"];
                 };
             };
             /** @description Bad Request */
