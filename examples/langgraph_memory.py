@@ -1,6 +1,6 @@
 """A LangGraph agent that knows a user after a restart, knows what it knew on Tuesday, and forgets.
 
-    pip install ".[langgraph]" && python examples/langgraph_memory.py  # a script is the model
+It runs offline: pip install ".[langgraph]" && python examples/langgraph_memory.py
 """
 
 from datetime import datetime
