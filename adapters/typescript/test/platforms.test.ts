@@ -80,11 +80,14 @@ test("works in a browser, from a page of an allowed origin", { skip: !chromium }
   const [memory, url, token] = await start(folder, 0, ["--allow-origin", origin]);
   const page = `${origin}/#${encodeURIComponent(JSON.stringify([url, token]))}`;
   const profile = `--user-data-dir=${join(folder, "profile")}`;
-  const browser = spawn(chromium!, ["--headless", "--no-sandbox", "--disable-gpu", profile, page], { stdio: "ignore" });
+  const options = ["--headless", "--no-sandbox", "--disable-gpu", profile, page];
+  const browser = spawn(chromium!, options, { stdio: "ignore", detached: true });
   try {
     assert.deepEqual(JSON.parse(await found), EXPECTED);
   } finally {
-    await Promise.all([stop(browser), stop(memory)]);
+    const ended = once(browser, "exit");
+    process.kill(-browser.pid!, "SIGKILL"); // the command can be a script: its browser is in the same group
+    await Promise.all([ended, stop(memory)]);
     site.closeAllConnections();
     site.close();
     await rm(folder, { recursive: true, maxRetries: 5 });

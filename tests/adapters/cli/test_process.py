@@ -27,7 +27,8 @@ MODULE = [sys.executable, "-m", "bethink"]
 
 
 def environment(file: Path) -> dict[str, str]:
-    return {**os.environ, "BETHINK_DB": str(file)}
+    kept = {name: text for name, text in os.environ.items() if not name.startswith("BETHINK_")}
+    return {**kept, "BETHINK_DB": str(file)}
 
 
 def test_python_m_bethink_is_the_command_line_or_shows_a_file(
@@ -186,10 +187,10 @@ def test_a_terminal_shows_a_followed_log_at_once(file: Path) -> None:
     words = [*COMMAND, "log", "--follow"]
     with subprocess.Popen(words, stdout=terminal, env=environment(file)) as following:
         os.close(terminal)
-        assert select.select([reader], [], [], 60)[0]
-        assert os.read(reader, 2) == b"#1"
+        shown = select.select([reader], [], [], 60)[0] and os.read(reader, 2)
         following.kill()
     os.close(reader)
+    assert shown == b"#1"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="terminals of POSIX")
@@ -200,9 +201,10 @@ def test_a_server_for_hosts_tells_a_terminal_who_speaks_to_the_server(file: Path
     pipe, kept = subprocess.PIPE, environment(file)
     with subprocess.Popen([*COMMAND, "mcp"], stdin=terminal, stderr=pipe, env=kept) as server:
         assert server.stderr is not None
-        assert b"messages of an agent host" in server.stderr.readline()
+        told = server.stderr.readline()
         server.kill()
     os.close(writer)
+    assert b"messages of an agent host" in told
     os.close(terminal)
     done = subprocess.run([*COMMAND, "mcp"], input=b"", capture_output=True, env=kept, check=True)
     assert done.stderr == b""
