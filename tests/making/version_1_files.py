@@ -1,4 +1,4 @@
-"""Write two files of schema version 1, one with an integrity key, and what the files answer.
+"""Write files of schema version 1, two with an integrity key, and what the whole files answer.
 
     python tests/making/version_1_files.py FOLDER
 
@@ -96,13 +96,16 @@ def opened(path: Path, key: bytes | None) -> MemoryStore:
 
 
 def main(folder: Path) -> None:
-    """Write ``plain`` and ``keyed`` files of version 1 to *folder*, compressed, and the answers."""
+    """Write the files to *folder*, compressed, and the answers; ``cut`` is compacted."""
     texts = set[str]()
-    for name, key in (("plain", None), ("keyed", KEY)):
+    for name, key in (("plain", None), ("keyed", KEY), ("cut", KEY)):
         path = folder / f"version_1_{name}.db"
         with opened(path, key) as store:
             fill(store)
-            texts.add(json.dumps(answers(store), indent=1, ensure_ascii=False, sort_keys=True))
+            if name == "cut":
+                store.compact(keep=0)
+            else:
+                texts.add(json.dumps(answers(store), indent=1, ensure_ascii=False, sort_keys=True))
         path.with_suffix(".db.gz").write_bytes(gzip.compress(path.read_bytes(), mtime=0))
         path.unlink()
     (text,) = texts  # a key changes no answer

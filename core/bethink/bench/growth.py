@@ -114,6 +114,18 @@ def _writes(path: Path, size: int) -> Iterator[Row]:
         yield "bytes of a supersession", bytes_of(lambda n: store.store(f"Room {n}", key="room"))
         yield "bytes of a store and a forget", bytes_of(lambda n: store.forget(store.store("x").id))
         yield "erase of a namespace", _milli(lambda: store.erase(namespace="users/ann"))
+        yield "bytes of an erased memory after compact", _bytes_of_erased(path.with_name("e.db"))
+
+
+def _bytes_of_erased(path: Path) -> str:
+    with opened(path) as store:
+        sizes = []
+        for _ in range(2):
+            store.store_many(f"note {n}" for n in range(_RECALLS))
+            store.erase(namespace="default")
+            store.compact(keep=0)
+            sizes.append(store.stats().bytes)
+        return f"{(sizes[1] - sizes[0]) / _RECALLS:,.0f}"
 
 
 def _cares(path: Path, size: int) -> Iterator[Row]:

@@ -56,8 +56,9 @@ class CompactionVerbs(PastVerbs):
 
         *before* is a moment as for ``as_of``; *keep* are days of history that stay. Give one.
         Records that were superseded or forgotten before the moment, and have not changed since,
-        leave the file with all versions, unless a link holds. Of an erased record the tombstone
-        stays. Other records stay as they are. Earlier snapshots, texts, entries and accesses go.
+        leave the file with all versions, unless a link holds. Of an erased record a digest of the
+        id stays, of an erased turn the tombstone. Other records stay as they are. Earlier
+        snapshots, texts, entries and accesses go.
 
         Moments from the cut on, ``audit``, ``diff`` and ``undo`` of later entries answer as before.
         An earlier moment raises ``CompactedError``. Each remaining record has one entry "base" in

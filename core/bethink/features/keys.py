@@ -60,7 +60,7 @@ class Held:
 
     def is_erased(self, id: str) -> bool:
         """Return whether the record with *id* was erased."""
-        found = self.transaction.writer.find([id]).get(id)
+        found = self.transaction.writer.find_ever([id]).get(id)
         return found is not None and found.record.state == "erased"
 
 

@@ -363,7 +363,14 @@ class FullWriter(Writer, Protocol):
 
         *until* lies after the last cut and before the last entry, and no snapshot names *until*.
         Moments from *until* on stay as before. Superseded and forgotten records that did not change
-        since go, unless a link holds; so do earlier snapshots. ``Backend.scrub`` removes the bytes.
+        since go, unless a link holds; so do earlier snapshots. Of an erased record without a key
+        only a digest stays, see ``find_ever``. ``Backend.scrub`` removes the bytes.
+        """
+
+    def find_ever(self, ids: Sequence[str]) -> dict[str, Stored]:
+        """Return what ``find`` returns, and the erased records that ``compact`` left as digests.
+
+        Of the latter, a tombstone in row 0 knows no more than the id. The order is open.
         """
 
     def link(self, source: str, kind: str, target: str, *, holds: bool) -> bool:

@@ -32,7 +32,7 @@ def test_a_file_is_shown_and_left_as_it_was(
     assert lines[0] == f"{path}: 4 live, 1 forgotten; 0.1 MB"
     assert lines[1].split() == ["namespaces", "default", "3,", "users/ann", "1"]
     assert lines[2].split() == ["categories", "taste", "1"]
-    assert lines[3].split(maxsplit=1) == ["embedder", "static-minilm-128-v1, schema 1"]
+    assert lines[3].split(maxsplit=1) == ["embedder", "static-minilm-128-v1, schema 2"]
     assert lines[4].endswith("6 entries, last 2025-11-13 02:13")
     newest = lines[lines.index("newest memories") + 1 :]
     assert newest[0] == "  2025-11-13 02:13  default  a[2J note of two lines"
@@ -58,7 +58,7 @@ def test_a_file_is_shown_without_its_embedder(
     with MemoryStore(path, embedder=embedder) as store:
         store.store_many(["Bob likes ham", "Bob hates ham"])
     text = shown(path, capsys)
-    assert "mine, schema 1" in text
+    assert "mine, schema 2" in text
     assert "open conflicts: 1" in text
 
 

@@ -17,16 +17,20 @@ from bethink import (
     EVERYWHERE,
     CompactedError,
     Compaction,
+    Files,
     HashEmbedder,
     MemoryStore,
+    Merged,
     NotFoundError,
     ValidationError,
 )
+from bethink.adapting import foreign_record, import_foreign
 from bethink.features import compaction
 
 from ...stored import alter
 from ..clock import Clock
 from ..inside import engine_of
+from .files.long_files import LINE
 
 PHASES = (Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink)
 EMBEDDER = HashEmbedder(16)
@@ -212,7 +216,7 @@ def test_days_to_keep_are_counted_back_from_now(store: MemoryStore) -> None:
     assert store.compact(keep=1.5).cut == 8
     assert store.compact(keep=1.5).entries == store.compact(before=8).entries == 0
     assert [snapshot.name for snapshot in store.snapshots()] == ["then"]
-    assert store.compact(keep=0).records == 0
+    assert store.compact(keep=0).records == 1
     assert store.snapshots() == []
 
 
@@ -301,14 +305,67 @@ def test_a_change_of_what_was_compacted_is_found(path: Path, change: str) -> Non
         assert store.verify().problems != ()
 
 
-def test_a_merge_brings_no_erased_text_back(store: MemoryStore) -> None:
-    with MemoryStore(embedder=EMBEDDER) as old:
-        erased = old.store("The erased ferry").id
-        store.merge_from(old)
-        store.erase(erased)
+@pytest.mark.parametrize("change", ["DELETE FROM erased", "INSERT INTO erased VALUES (7)"])
+def test_a_change_of_the_erased_ids_is_found(path: Path, change: str) -> None:
+    with opened(path) as store:
+        aged(store)
         store.compact(keep=0)
-        assert store.merge_from(old).erased == 1
-        assert store.all() == []
+    alter(path, change)
+    with opened(path) as store:
+        (problem,) = store.verify().problems
+        assert (problem.kind, problem.where) == ("fact", "cut")
+
+
+def test_nothing_brings_an_erased_text_back(store: MemoryStore, tmp_path: Path) -> None:
+    with MemoryStore(embedder=EMBEDDER) as old:
+        for name in ("ferry", "lamp"):
+            old.store(f"The erased {name}", id=name, key=name)
+        old.relate("ferry", "lamp", "beside")
+        old.store("The kept whale", id="kept")
+        old.relate("lamp", "kept", "beside")
+        old.export(tmp_path / "old.jsonl")
+        store.merge_from(old)
+        for erased in (["ferry"], ["lamp"]):  # the second in a journal that was cut before
+            store.erase(erased)
+            store.compact(keep=0)
+            assert store.stats().states["erased"] == 0
+            assert store.verify().problems == ()
+        assert store.merge_from(old).erased == 2
+        assert store.import_(tmp_path / "old.jsonl").erased == 2
+        given = {"id": "ferry", "namespace": "default", "content": "The erased ferry"}
+        assert import_foreign(store, [foreign_record(store, given)]).added == frozenset()
+        assert [record.id for record in store.all()] == ["kept"]
+        assert store.related("kept") == []
+
+
+@pytest.mark.parametrize("erased", [[0], [1], [0, 1, 2]])
+def test_a_text_with_an_erased_chunk_is_merged_as_before_compacting(erased: list[int]) -> None:
+    def merged(compacts: bool) -> tuple[Merged, list[str]]:
+        with opened() as old, opened() as store:
+            Files(old).write("/memories/notes.md", LINE * 300)
+            chunks = [record.id for record in old.all(namespace=EVERYWHERE)]
+            store.merge_from(old)
+            store.erase([chunks[place] for place in erased])
+            if compacts:
+                store.compact(keep=0)
+            Files(old).insert("/memories/notes.md", 0, LINE)
+            found = store.merge_from(old)
+            return found, [record.content for record in store.all(namespace=EVERYWHERE)]
+
+    assert merged(compacts=True) == merged(compacts=False)
+
+
+def test_an_erased_memory_leaves_some_bytes(path: Path) -> None:
+    with opened(path) as store:
+        store.store_many(f"chair number {n}" for n in range(2_000))
+        store.compact(keep=0)
+        store.erase(namespace="default")
+        store.compact(keep=0)
+        few = store.stats().bytes
+        store.store_many(f"chair number {n}" for n in range(2_000))
+        store.erase(namespace="default")
+        store.compact(keep=0)
+        assert (store.stats().bytes - few) / 2_000 < 40
 
 
 def test_the_outcomes_and_turns_of_the_present_stay(store: MemoryStore) -> None:

@@ -81,7 +81,7 @@ def test_stats_tell_the_facts_of_the_file(tmp_path: Path) -> None:
         store.close()
         assert stats.bytes == path.stat().st_size
         assert (stats.journal_length, stats.last_change) == (1, 7.0)
-        assert (stats.schema_version, stats.keyed) == (1, True)
+        assert (stats.schema_version, stats.keyed) == (2, True)
         assert (stats.embedder, stats.location) == (HashEmbedder().name, str(path))
         with pytest.raises(StoreClosedError):
             store.stats()

@@ -139,6 +139,14 @@ def test_a_turn_taken_away_stays_away(store: MemoryStore, verb: str) -> None:
     assert texts(store) == ["one?", "1", "2", "three?"]
 
 
+def test_an_erased_turn_stays_away_from_a_compacted_store(store: MemoryStore) -> None:
+    said = say(store, Q1, A1, Q2, A2)
+    store.erase(said[2].id)
+    store.compact(keep=0)
+    assert say(store, Q1, A1, Q2, A2) == []
+    assert texts(store) == ["one?", "1", "2"]
+
+
 @pytest.mark.parametrize("verb", ["forget", "erase"])
 def test_a_conversation_taken_away_stays_away(store: MemoryStore, verb: str) -> None:
     say(store, Q1, A1)

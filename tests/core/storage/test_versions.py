@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 import bethink
-from bethink import MemoryRecord
+from bethink import HashEmbedder, MemoryRecord, MemoryStore
 from bethink.storage.sql.authenticator import CODED_COLUMNS
 from bethink.storage.sqlite import schema
 
@@ -39,13 +39,13 @@ ADDED = (
     ),
     (
         "storage/sqlite/schema.py",
-        "MIGRATIONS: Final = (VERSION_1,",
-        '\n    "ALTER TABLE records ADD COLUMN mood TEXT",\n',
+        "MIGRATIONS: Final = (VERSION_1, VERSION_2",
+        ', "ALTER TABLE records ADD COLUMN mood TEXT"',
     ),
     (
         "storage/sql/authenticator.py",
         '"last_accessed_at, access_count, outcome, state",\n',
-        '    2: "id, namespace, content, created_at, occurred_at, updated_at, key, value, thread, '
+        '    3: "id, namespace, content, created_at, occurred_at, updated_at, key, value, thread, '
         "author, category, tags, importance, confidence, source, metadata, expires_at, "
         'superseded_by, last_accessed_at, access_count, outcome, mood, state",\n',
     ),
@@ -75,7 +75,7 @@ def old(tmp_path: Path, name: str) -> Path:
 
 @pytest.fixture(scope="module")
 def newer(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with a bethink of schema version 2, whose records have a field ``mood``."""
+    """Return a folder with a bethink of schema version 3, whose records have a field ``mood``."""
     folder = tmp_path_factory.mktemp("newer")
     core = folder / "bethink"
     shutil.copytree(
@@ -128,10 +128,27 @@ def test_a_file_of_version_1_answers_as_ever(
         assert making.answers(store) == ANSWERS
 
 
+def test_a_compacted_file_of_version_1_keeps_its_tombstones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(MAKING)
+    making = importlib.import_module("version_1_files")
+    path = tmp_path / "cut.db"
+    path.write_bytes(gzip.decompress((DATA / "version_1_cut.db.gz").read_bytes()))
+    with making.opened(path, making.KEY) as store, MemoryStore(embedder=HashEmbedder(16)) as old:
+        assert store.verify().ok
+        old.store("The password is swordfish", id="secret")
+        assert store.merge_from(old).erased == 1
+        store.erase("cat")
+        store.compact(keep=0)
+        assert store.verify().ok
+        assert store.merge_from(old).erased == 1
+
+
 @pytest.mark.slow
 def test_a_new_field_leaves_old_files_as_they_were(old: Path, name: str, newer: Path) -> None:
     problems, answers = run(newer, old, name)
-    assert (problems, without_mood(answers), version(old)) == ([], ANSWERS, 2)
+    assert (problems, without_mood(answers), version(old)) == ([], ANSWERS, 3)
     written = run(
         newer,
         old,
@@ -162,7 +179,7 @@ def test_what_was_forged_before_an_upgrade_is_found_after(
         "store = opened(path, key)\nprint(json.dumps([p.where for p in store.verify().problems]))"
     )
     assert "cat" in run(newer, old, name, code)
-    assert version(old) == 2
+    assert version(old) == 3
     read = (
         "import bethink\ntry:\n    opened(path, key).get('cat')\n"
         "except bethink.TamperedError as error:\n    print(json.dumps(str(error)))\n"
@@ -176,7 +193,7 @@ def test_what_was_forged_before_an_upgrade_is_found_after(
     ("sql", "told"),
     [
         ("UPDATE facts SET value = '2' WHERE name = 'embedder'", "facts or snapshots"),
-        ("INSERT INTO facts VALUES ('coded', '2')", "facts or snapshots"),
+        ("INSERT INTO facts VALUES ('coded', '3')", "facts or snapshots"),
         (
             "CREATE TRIGGER forge AFTER UPDATE ON records BEGIN "
             "UPDATE records SET content = 'forged' WHERE row = new.row; END",
@@ -244,11 +261,11 @@ def test_an_upgrade_cut_short_is_made_again(old: Path, name: str, newer: Path) -
     run(newer, old, name, cut, status=9)
     assert version(old) == 1
     problems, answers = run(newer, old, name)
-    assert (problems, without_mood(answers), version(old)) == ([], ANSWERS, 2)
+    assert (problems, without_mood(answers), version(old)) == ([], ANSWERS, 3)
 
 
 @pytest.mark.slow
-def test_a_new_file_of_version_2_is_whole(tmp_path: Path, newer: Path) -> None:
+def test_a_new_file_of_version_3_is_whole(tmp_path: Path, newer: Path) -> None:
     code = (
         "with opened(path, KEY) as store:\n    store.store('one', id='one')\n"
         "with opened(path, KEY) as store:\n"

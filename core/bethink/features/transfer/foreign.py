@@ -252,7 +252,7 @@ class _Import:
         """Write the last version of each record, now."""
         for versions in records:
             last = versions[-1]
-            found = self._transaction.writer.find([last.record.id]).get(last.record.id)
+            found = self._transaction.writer.find_ever([last.record.id]).get(last.record.id)
             if found is not None:
                 self._reconcile(*found, last.record)
             elif last.record.state != "forgotten":

@@ -212,7 +212,7 @@ class _Merge:
         self._outdated: dict[str, str] = {}  # id here -> id of the winner of the key conflict
         self._kept: set[tuple[str, str]] = set()  # places where their text lost
         self._counts = dict.fromkeys(("added", "same", "absorbed", "outdated", "erased"), 0)
-        self._known = self._writer.find([row.record.id for row in foreign.rows])
+        self._known = self._writer.find_ever([row.record.id for row in foreign.rows])
         self._missing = {row.record.id for row in foreign.rows} - self._known.keys()
         self._met = self._chunked | self._held(keyed)
 
@@ -282,7 +282,7 @@ class _Merge:
             return None
         found = self._known.get(id)
         if found is None or found.row in self._transaction.rows:
-            found = self._writer.find([id]).get(id)
+            found = self._writer.find_ever([id]).get(id)
         return found
 
     def _id_here(self, record: MemoryRecord) -> str:
@@ -424,7 +424,7 @@ class _Merge:
         source, target = self._ids.get(link.source), self._ids.get(link.target)
         if source is None or target is None:
             return
-        found = self._writer.find([source, target])
+        found = self._writer.find_ever([source, target])
         if source != target and not any(found[end].record.state == "erased" for end in found):
             set_link(self._transaction, found[source].record, link.kind, target, holds=True)
 

@@ -62,7 +62,7 @@ def key_conflicts(
     """
     for theirs in _texts(foreign).values():
         present = records_by_key(transaction, theirs[0].namespace, path_of(theirs[0]))
-        known = transaction.writer.find([each.id for each in theirs])
+        known = transaction.writer.find_ever([each.id for each in theirs])
         gone = [found for found in known.values() if found[1].state != "live"]
         ours = [record for _, record in present.values()]
         their_ids, our_ids = {each.id for each in theirs}, {each.id for each in ours}

@@ -20,6 +20,7 @@ _KEYS: Final = {
     "clock_steps": ("seq",),
     "snapshots": ("name",),
     "segments": ("number",),
+    "erased": ("digest",),
 }
 """The primary keys. The other tables are small, and copied whole each time."""
 

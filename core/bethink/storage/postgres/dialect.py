@@ -29,6 +29,7 @@ TABLES: Final = (
     "clock_steps",
     "snapshots",
     "segments",
+    "erased",
 )
 _RULES: Final = tuple(
     (re.compile(pattern), spelling)

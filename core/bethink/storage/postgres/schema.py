@@ -16,14 +16,20 @@ from ...errors import NotABethinkFileError, SchemaTooNewError, StorageError
 from .dialect import TABLES
 from .tenants import bind
 
-VERSION_1: Final = Path(__file__).with_name("version_1.sql").read_text(encoding="utf-8")
-"""The tables of the first version; columns are explained in SQLite's ``version_1.sql``."""
+VERSION_1, VERSION_2 = (
+    Path(__file__).with_name(f"version_{number}.sql").read_text(encoding="utf-8")
+    for number in (1, 2)
+)
+"""The tables of each version; columns are explained in SQLite's files of the same names."""
 
-MIGRATIONS: Final = (VERSION_1,)
+MIGRATIONS: Final = (VERSION_1, VERSION_2)
 LATEST: Final = len(MIGRATIONS)
 
 Rights: TypeAlias = Literal["read", "write", "tenant"]
 VIEWS: Final = ("memories", "history")
+_ERASED: Final = "erased"
+"""The table of all tenants that only the whole store writes."""
+
 _MAINTAINED_SINCE: Final = 170_000
 """Since Postgres 17 a role may vacuum tables of a different owner."""
 
@@ -97,6 +103,9 @@ def _migrate(connection: Connection[Any], schema: str, shown: str) -> None:
         for step in MIGRATIONS[version:]:
             connection.execute(step.replace("{schema}", f'"{schema}"'))
         connection.execute(f'UPDATE "{schema}".bethink SET version = %s', (LATEST,))
+        for role, rights in granted_rights(connection, schema).items() if version else ():
+            if role != connection.info.user:
+                grant(connection, schema, role, rights)
 
 
 def grant(connection: Connection[Any], schema: str, role: str, rights: Rights) -> None:
@@ -110,7 +119,9 @@ def grant(connection: Connection[Any], schema: str, role: str, rights: Rights) -
     if rights != "tenant":
         granted += (("SELECT", "TABLE", view) for view in VIEWS)
     if rights != "read":
-        granted += [("SELECT", "TABLE", "bethink"), *((verbs, "TABLE", name) for name in TABLES)]
+        granted += (("SELECT", "TABLE", name) for name in ("bethink", _ERASED))
+        written = (name for name in TABLES if rights == "write" or name != _ERASED)
+        granted += ((verbs, "TABLE", name) for name in written)
     with connection.transaction():
         for verbs, kind, name in granted:
             target = Identifier(schema, name) if name else Identifier(schema)

@@ -1,9 +1,9 @@
 """Compacting: the journal up to a cut gives way to one entry for each remaining record.
 
-A record that ended before the cut goes for good, if superseded or forgotten; of an erased record
-only the tombstone stays, so that a merge brings no erased text back. Every other record keeps row,
-ordinal and revision, so that moments after the cut are replayed as before. SQLite leaves copies of
-cells in the file, so a rewriting must follow, as after an erasing.
+A record that ended before the cut goes for good; of an erased record the digest of the id stays,
+so that a merge brings no erased text back, or with a key the tombstone. Every other record keeps
+row, ordinal and revision, so that moments after the cut are replayed as before. SQLite leaves
+copies of cells in the file, so a rewriting must follow, as after an erasing.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from .cut import CutMark, base_link, changed_sum, read_cut
 from .erasing import delete_segments
 from .journal_reader import current_of, read_history
 from .rows import LISTED, Listed
+from .tombstones import fold
 
 _ENDED: Final = ("superseded", "forgotten")
 _CHANGED: Final = (
@@ -38,6 +39,10 @@ _LINKED: Final = "SELECT source FROM links UNION SELECT target FROM links"
 _RELATED: Final = (
     f"SELECT {ENTRY} FROM journal WHERE seq > :since AND seq <= :until AND action = 'relate' "
     "AND seq IN (SELECT since FROM links)"
+)
+_UNLINKED: Final = (  # emptied when an end of the link was erased
+    f"id IN {LISTED} AND action <> 'store' AND action = 'relate' "
+    "AND seq NOT IN (SELECT since FROM links)"
 )
 _CARRIED: Final = (
     "FROM named_vectors WHERE since < :row AND row IN (SELECT :row UNION SELECT row FROM journal "
@@ -95,14 +100,16 @@ class JournalCutter:
         records = self._changed()
         places = self._places(list(records))
         told = {id: self._at_cut(current) for id, current in records.items()}
-        ended = self._ended(records)
+        folded = {id for id in records if self._is_tombstone(records[id], keyed=False)}
+        ended = self._ended(records) | folded
         self._drop_rows(records, places, ended)
         self._move_departures(told)
         self._drop_records(records, ended)
-        over = ended | {id for id, each in records.items() if self._is_tombstone(each)}
+        over = ended | {id for id in records if self._is_tombstone(records[id], keyed=True)}
         self._replace_entries(places, {id: told[id] for id in told if id not in over})
         bases = changed_sum(before.bases, self._gone, self._new)
-        self._done.cut = CutMark(self._until, at, link.hex(), bases, parse_code(code)[1])
+        erased = fold(self._connection, folded, before.erased)
+        self._done.cut = CutMark(self._until, at, link.hex(), bases, parse_code(code)[1], erased)
         return self._done
 
     def _end_moments(self) -> None:
@@ -142,8 +149,11 @@ class JournalCutter:
         past = past_record(read_history(self._connection, self._auth, current, self._until))
         return None if past is None else past.record
 
-    def _is_tombstone(self, current: Current) -> bool:
-        return current.record.state == "erased" and current.revision <= self._until
+    def _is_tombstone(self, current: Current, *, keyed: bool) -> bool:
+        """Return whether the record was erased before the new cut, and has a key if *keyed*."""
+        record, revision = current.record, current.revision
+        over = record.state == "erased" and revision <= self._until
+        return over and (record.key is not None) == keyed
 
     def _drop_rows(
         self, records: dict[str, Current], places: dict[str, _Place], ended: set[str]
@@ -216,6 +226,7 @@ class JournalCutter:
             self._connection, f"WHERE seq IN {LISTED}", Listed(seq for seq, *_ in related)
         )
         self._remove_bases(_BASES, list(places))
+        self._remove_bases(_UNLINKED, list(places))
         gone = "DELETE FROM journal WHERE seq > :since AND seq <= :until"
         kept = f"{gone} AND NOT (action = 'relate' AND seq IN (SELECT since FROM links))"
         self._done.entries += self._run(kept, self._span).rowcount

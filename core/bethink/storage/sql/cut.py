@@ -27,7 +27,7 @@ CUT_SQL: Final = (
 """The journal position of the cut, 0 without a cut."""
 
 _SUMS: Final = 1 << 256
-_TYPES: Final = RowTypes(int, float, str, str, int)
+_TYPES: Final = RowTypes(int, float, str, str, int, str)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,8 @@ class CutMark:
     """A cut after entry *seq*, made at the time *at*.
 
     *link* is the link of the entry, *bases* the sum of the links of the entries up to the cut, both
-    hexadecimal. *records* is the number of records ever stored up to the cut, for codes.
+    hexadecimal. *records* is the number of records ever stored up to the cut, for codes; *erased*
+    the sum of the digests of erased records without a tombstone, hexadecimal.
     """
 
     seq: int = 0
@@ -43,6 +44,7 @@ class CutMark:
     link: str = START.hex()
     bases: str = "0"
     records: int = 0
+    erased: str = "0"
 
     def told(self) -> dict[str, Any]:
         """Return the cut as an entry "compact" tells the cut."""
@@ -69,8 +71,8 @@ def to_cut(asked: Cursor) -> CutMark:
         return NO_CUT
     try:
         cut = CutMark(**from_json(text, dict))
-        _TYPES((cut.seq, cut.at, cut.link, cut.bases, cut.records))
-        bytes.fromhex(cut.link), int(cut.bases, 16)
+        _TYPES(tuple(cut.told().values()))
+        bytes.fromhex(cut.link), int(cut.bases, 16), int(cut.erased, 16)
     except (TypeError, ValueError) as error:
         raise CorruptStoreError(None, f"the fact {CUT!r} is damaged") from error
     return cut

@@ -28,9 +28,10 @@ from .authenticator import (
     parse_code,
 )
 from .connection import Connection
-from .cut import CUT, CUT_SQL, changed_sum, read_cut
+from .cut import CUT, CUT_SQL, NO_CUT, changed_sum, read_cut
 from .daily_accesses import read_daily_mark
 from .rows import COLUMNS, ENTRY_COLUMNS, STAGED, from_json, read_setting, to_changes, to_record
+from .tombstones import sum_of_digests
 
 T = TypeVar("T")
 
@@ -182,8 +183,8 @@ class SQLInspection:
         )
         if not cut.seq and told is None:
             return
-        stated = _read_changes(told[1])[0] if told else None
-        if {name: (stated or {}).get(name) for name in cut.told()} != cut.told():
+        stated = NO_CUT.told() | ((_read_changes(told[1])[0] if told else None) or {})
+        if {name: stated[name] for name in cut.told()} != cut.told():
             yield Problem("fact", CUT, "it is not what the journal tells")
         entries = self._connection.execute(
             f"SELECT {ENTRY}, salt, changes, code FROM journal WHERE seq <= ? ORDER BY seq",
@@ -201,6 +202,8 @@ class SQLInspection:
                     yield Problem("journal", f"entry {seq}", what)
         if changed_sum("0", [], links) != cut.bases:
             yield Problem("journal", f"entries to {cut.seq}", "one is missing, or was changed")
+        if sum_of_digests(self._connection) != cut.erased:
+            yield Problem("fact", CUT, "the ids erased before are not as when history was cut")
 
     def _is_forged(
         self, columns: list[Any], salt: object, changes: object, code: object, stored: int

@@ -11,7 +11,7 @@ from typing import Any, Final
 from ...errors import DimensionError, ValidationError
 from ...model.arrays import Vector
 from ...model.fields import to_json
-from ...model.port import EMBEDDED, Row
+from ...model.port import EMBEDDED, Row, Stored
 from ...model.records import MemoryRecord, State, non_empty_fields
 from ..abilities import Compacted
 from ..journal import FULL_RECORD, SALT_BYTES, START, chain_hash, digest
@@ -35,6 +35,7 @@ from .rows import (
     to_values,
     to_vector,
 )
+from .tombstones import find_folded
 
 _UPDATE: Final = (
     "UPDATE records SET row = ?, revision = ?, "
@@ -290,6 +291,11 @@ class SQLWriter(SQLReader):
         self.set_setting(ERASED, str(self._head + 1))
         self.journal("compact", at, None, None, None, {**done.cut.told(), "left": left})
         return Compacted(done.entries, done.records, frozenset(done.namespaces))
+
+    def find_ever(self, ids: Sequence[str]) -> dict[str, Stored]:
+        found = self.find(ids)
+        missing = [id for id in ids if id not in found]
+        return found | find_folded(self._connection, missing) if missing else found
 
     def _drop_snapshots(self, before: int) -> None:
         self._connection.execute("DELETE FROM snapshots WHERE seq < ?", (before,))

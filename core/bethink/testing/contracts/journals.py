@@ -224,6 +224,23 @@ class JournalContract(ABC):
             assert everything.cut() == cut
         assert damage(backend) == before
 
+    def test_of_an_erased_record_a_cut_leaves_what_no_find_shows(self, backend: Backend) -> None:
+        insert(backend, *map(record, "abc"), vectors={EMBEDDED: vector(1, 2)})
+        before = damage(backend)
+        erase(backend, 1, record("a", "", state="erased"))
+        erase(backend, 2, record("b", "", key="turn", state="erased"))
+        with backend.write() as writer:
+            assert [each.row for each in writer.find_ever("ab").values()] == [1, 2]
+            assert writer.compact(5, 70.0).records == 1
+            assert list(writer.find("abd")) == ["b"]
+            found = writer.find_ever("abcd")
+        assert {id: (row, told.state) for id, (row, told) in found.items()} == {
+            "a": (0, "erased"),
+            "b": (2, "erased"),
+            "c": (3, "live"),
+        }
+        assert damage(backend) == before
+
     def test_everything_is_told_in_its_order(self, backend: Backend) -> None:
         insert(backend, record("r1"), vectors={EMBEDDED: vector(1, 2), "mine": vector(3)})
         insert(backend, EVERY_FIELD)

@@ -111,8 +111,8 @@ def test_tables_get_a_column_while_older_processes_write_and_read(
         working = [pool.submit(work, store) for store in older]
         wait_for(lambda: older[0].count(namespace="load") > 40)
         step = "ALTER TABLE {schema}.records ADD COLUMN mood TEXT"
-        monkeypatch.setattr(schemas, "MIGRATIONS", (schemas.VERSION_1, step))
-        monkeypatch.setattr(schemas, "LATEST", 2)
+        monkeypatch.setattr(schemas, "MIGRATIONS", (*schemas.MIGRATIONS, step))
+        monkeypatch.setattr(schemas, "LATEST", schemas.LATEST + 1)
         with opened(location) as newer:
             before = newer.count(namespace="load")
             wait_for(lambda: newer.count(namespace="load") > before + 40)

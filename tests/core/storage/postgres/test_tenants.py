@@ -181,7 +181,7 @@ def test_every_row_with_data_is_of_one_tenant(location: str) -> None:
         with closing(opened(at("one_tenant", location, f"users/{number}"))) as store:
             tell(store, f"users/{number}", word)
     url, _, schema = location.partition("?schema=")
-    shared = {"facts", "clock_steps"}  # of no memory
+    shared = {"facts", "clock_steps", "erased"}  # of no memory, or known by a digest only
     for table in sorted({*TABLES} - shared):
         seen = []
         for role, tenant in (
@@ -226,6 +226,29 @@ def test_a_tenant_changes_nothing_of_another(location: str) -> None:
         assert other.log(limit=None) == before
     with closing(opened(location)) as owner:
         assert owner.verify().ok
+
+
+def test_roles_may_use_the_tables_that_an_upgrade_adds(location: str) -> None:
+    _, _, schema = location.partition("?schema=")
+    with psycopg.connect(location.partition("?")[0], autocommit=True) as connection:
+        connection.execute(f"DROP TABLE {schema}.erased")
+        connection.execute(f"UPDATE {schema}.bethink SET version = 1")
+    with pytest.raises(StorageError, match="of an older version, and the role all_tenants"):
+        opened(at("all_tenants", location))
+    migrate_database(location)
+    with closing(opened(":memory:")) as old:
+        ids = [record.id for record in old.store_many(["a horse", "a cow"], namespace="users/1")]
+        with closing(opened(at("all_tenants", location))) as store:
+            store.merge_from(old)
+            store.erase(ids)
+            store.compact(keep=0)
+        with closing(opened(at("one_tenant", location, "users/1"))) as store:
+            assert store.merge_from(old).erased == 2
+    with (
+        psycopg.connect(at("one_tenant", location.partition("?")[0])) as connection,
+        pytest.raises(psycopg.errors.InsufficientPrivilege),
+    ):
+        connection.execute(f"DELETE FROM {schema}.erased")
 
 
 def test_a_tenant_gets_the_answers_of_a_store_of_its_own(location: str) -> None:

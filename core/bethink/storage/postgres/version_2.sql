@@ -1,0 +1,1 @@
+CREATE TABLE {schema}.erased (digest BIGINT PRIMARY KEY);
