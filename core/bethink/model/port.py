@@ -163,7 +163,7 @@ class Writer(Reader, Protocol):
         """
 
     def insert(self, record: MemoryRecord, vectors: Mapping[str, Vector]) -> Row:
-        """Add a record."""
+        """Add a record. The embedder's zeros for a record without content are not kept."""
 
     def insert_all(
         self, records: Sequence[MemoryRecord], vectors: Iterable[Mapping[str, Vector]], at: float

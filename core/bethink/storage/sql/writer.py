@@ -75,6 +75,13 @@ def known_id(id: str, state: str) -> str:
     return f"a record with id {id!r} exists already, but is {state}; use another id"
 
 
+def _own(record: MemoryRecord, given: Mapping[str, Vector]) -> Mapping[str, Vector]:
+    """Return the vectors to keep of *given*: the zeros of a record without content are left out."""
+    if record.content or EMBEDDED not in given or given[EMBEDDED].any():
+        return given
+    return {name: vector for name, vector in given.items() if name != EMBEDDED}
+
+
 class SQLWriter(SQLReader):
     """Change records, vectors and journal inside one transaction of *connection*.
 
@@ -133,7 +140,7 @@ class SQLWriter(SQLReader):
         self._connection.execute("DELETE FROM named_vectors WHERE name = ?", (name,))
 
     def insert(self, record: MemoryRecord, vectors: Mapping[str, Vector]) -> Row:
-        row = self._head + 1
+        row, vectors = self._head + 1, _own(record, vectors)
         try:
             self._connection.executemany(_RECORD, [(*to_values(record), row, row, row)])
         except self._connection.IntegrityError as error:
@@ -145,8 +152,10 @@ class SQLWriter(SQLReader):
         self, records: Sequence[MemoryRecord], vectors: Iterable[Mapping[str, Vector]], at: float
     ) -> list[Row]:
         rows = [
-            Row(row, row, record, own)
-            for row, (record, own) in enumerate(zip(records, vectors, strict=True), self._head + 1)
+            Row(row, row, record, _own(record, given))
+            for row, (record, given) in enumerate(
+                zip(records, vectors, strict=True), self._head + 1
+            )
         ]
         columns = list(map(to_values, records))
         for each, values in zip(rows, columns, strict=True):
@@ -209,9 +218,9 @@ class SQLWriter(SQLReader):
         ((ordinal,),) = self._connection.execute(
             f"{_UPDATE} RETURNING ordinal", (new, new, *to_values(record), row)
         ).fetchall()
-        attached = {**self._carry_vectors(row, new, vectors), **vectors}
-        self.attach(new, vectors)
-        return Row(new, ordinal, record, attached)
+        carried, own = self._carry_vectors(row, new, vectors), _own(record, vectors)
+        self.attach(new, own)
+        return Row(new, ordinal, record, {**carried, **own})
 
     def attach(self, row: int, vectors: Mapping[str, Vector]) -> None:
         """Give a row vectors."""
