@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from functools import partial
-from itertools import groupby
+from itertools import groupby, islice
 from operator import itemgetter
 from typing import Any, Final, TypeVar
 
@@ -35,17 +35,17 @@ from .tombstones import sum_of_digests
 
 T = TypeVar("T")
 
-_ACCESSES: Final = "SELECT seq, count, last FROM accesses WHERE ordinal = ?"
+_BATCH_RECORDS: Final = 64  # so many records are read with their entries at a time
+_ACCESSES: Final = "SELECT ordinal, seq, count, last FROM accesses WHERE ordinal IN ({marks})"
 _TOUCHES: Final = (  # sorted once: a read of each record's touches would read each touch many times
     "SELECT records.row, seq, told.value FROM journal CROSS JOIN "
     "json_each(CASE WHEN json_valid(changes) THEN changes END, '$.accesses') AS told "
     "CROSS JOIN records ON records.id = told.key WHERE action = 'touch' ORDER BY 1, 2"
 )
-_ENTRIES_OF_RECORD: Final = (
-    f"SELECT {ENTRY_COLUMNS} FROM journal WHERE seq = :ordinal AND id = :id AND action = 'store' "
-    "UNION ALL "
-    f"SELECT {ENTRY_COLUMNS} FROM journal "
-    "WHERE id = :id AND action <> 'store' AND row IS NOT NULL ORDER BY seq"
+_ENTRIES: Final = (
+    f"SELECT {ENTRY_COLUMNS} FROM journal WHERE seq IN ({{marks}}) AND action = 'store' "
+    f"UNION ALL SELECT {ENTRY_COLUMNS} FROM journal "
+    "WHERE id IN ({marks}) AND action <> 'store' AND row IS NOT NULL ORDER BY seq"
 )
 _CHANGED: Final = "it was changed without the store's key"
 _CHECKS: Final = """
@@ -318,28 +318,47 @@ class SQLInspection:
             records = self._connection.execute(
                 f"SELECT row, ordinal, revision, {COLUMNS} FROM records ORDER BY row"
             )
-            for row, ordinal, revision, *values in self._counted(records, after_entries=True):
-                id = values[0]
-                journaled = dict[int, tuple[int, float] | None]()
-                if row == touched:
-                    journaled = {seq: _read_access(text) for _, seq, text in told}
-                    touched, told = next(by_row, (None, iter(())))
-                # Read at once: a kept exception would keep a half-read cursor, and the log, open.
-                entries = self._connection.execute(
-                    _ENTRIES_OF_RECORD, {"ordinal": ordinal, "id": id}
-                ).fetchall()
-                accesses = self._connection.execute(_ACCESSES, (ordinal,)).fetchall()
-                yield RecordTrace(
-                    str(id),
-                    row,
-                    ordinal,
-                    revision,
-                    cut,
-                    daily,
-                    _read_record(values),
-                    tuple(Entry._make((*each[:-1], *_read_changes(each[-1]))) for each in entries),
-                    tuple(Access(s, n, last, journaled.get(s)) for s, n, last in accesses),
-                )
+            counted = self._counted(records, after_entries=True)
+            while some := list(islice(counted, _BATCH_RECORDS)):
+                entries, accesses = self._entries(some), self._accesses(some)
+                for row, ordinal, revision, *values in some:
+                    journaled = dict[int, tuple[int, float] | None]()
+                    if row == touched:
+                        journaled = {seq: _read_access(text) for _, seq, text in told}
+                        touched, told = next(by_row, (None, iter(())))
+                    yield RecordTrace(
+                        str(values[0]),
+                        row,
+                        ordinal,
+                        revision,
+                        cut,
+                        daily,
+                        _read_record(values),
+                        tuple(entries[values[0]]),
+                        tuple(Access(s, n, at, journaled.get(s)) for s, n, at in accesses[ordinal]),
+                    )
+
+    def _entries(self, records: Sequence[Sequence[Any]]) -> dict[Any, list[Entry]]:
+        """Return the entries of *records*, each a row, an ordinal, a revision, an id and more."""
+        ordinals = {id: ordinal for _, ordinal, _, id, *_ in records}
+        given = (*(ordinal for _, ordinal, *_ in records), *(id for _, _, _, id, *_ in records))
+        # Read at once: a kept exception would keep a half-read cursor, and the log, open.
+        found = self._connection.execute(_spelled(_ENTRIES, records), given).fetchall()
+        entries = defaultdict[Any, list[Entry]](list)
+        for *columns, changes in found:
+            entry = Entry._make((*columns, *_read_changes(changes)))
+            if entry.action != "store" or ordinals.get(entry.id) == entry.seq:
+                entries[entry.id].append(entry)
+        return entries
+
+    def _accesses(self, records: Sequence[Sequence[Any]]) -> dict[Any, list[tuple[Any, ...]]]:
+        """Return position, count and time of the noted accesses of *records*, by ordinal."""
+        given = [ordinal for _, ordinal, *_ in records]
+        accesses = defaultdict[Any, list[tuple[Any, ...]]](list)
+        found = self._connection.execute(_spelled(_ACCESSES, records), given).fetchall()
+        for ordinal, *access in found:
+            accesses[ordinal].append(tuple(access))
+        return accesses
 
     def moves(self) -> Counter[Move]:
         with self._translated():
@@ -358,6 +377,11 @@ class SQLInspection:
     def _one(self, sql: str, *parameters: object) -> Any:
         with self._translated():
             return self._connection.execute(sql, parameters).fetchone()
+
+
+def _spelled(sql: str, items: Sequence[object]) -> str:
+    """Return *sql* with a mark for each of *items*: damaged values cannot be listed as JSON."""
+    return sql.format(marks=", ".join("?" * len(items)))
 
 
 def _read_changes(text: Any) -> tuple[dict[str, Any] | None, Any]:

@@ -283,7 +283,7 @@ def test_a_verb_takes_few_round_trips(location: str) -> None:
     proxy.listener.close()
 
 
-def test_a_merge_asks_few_questions_for_many_memories(location: str) -> None:
+def test_a_merge_and_a_check_ask_few_questions_for_many_memories(location: str) -> None:
     proxy, trips = Proxy(location), []
     with opened(proxy.location) as store, opened(":memory:") as other:
         other.store_many({"content": f"note {number}", "key": f"{number}"} for number in range(60))
@@ -293,6 +293,9 @@ def test_a_merge_asks_few_questions_for_many_memories(location: str) -> None:
             trips.append(proxy.round_trips - before)
         assert store.count() == 60
         assert max(trips) < 60
+        before = proxy.round_trips
+        assert store.verify().ok
+        assert proxy.round_trips - before < 2 * 60
     proxy.listener.close()
 
 
