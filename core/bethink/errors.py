@@ -181,12 +181,13 @@ class ScreenedError(ValidationError):
 
 
 class NotFoundError(BethinkError, KeyError):
-    """Report that no *what* (such as ``"record"``) has the *id*."""
+    """Report that no *what* (such as ``"record"``) has the *id*, and a *remedy* if there is any."""
 
     __str__ = Exception.__str__  # a KeyError would quote the message
 
-    def __init__(self, what: str, id: str) -> None:
-        super().__init__(f"{what} {id!r} was not found", what, id)
+    def __init__(self, what: str, id: str, remedy: str = "") -> None:
+        advice = f"; {remedy}" if remedy else ""
+        super().__init__(f"{what} {id!r} was not found{advice}", what, id, remedy)
         self.what = what
         self.id = id
 

@@ -18,6 +18,8 @@ from ...model.records import LogEntry, Snapshot, When
 from ...storage import PastBackend
 from .index import PastIndex
 
+_TIMES: Final = "a time is an ISO text, such as '2026-11-24T10:00Z'"
+
 MAX_MOMENTS: Final = 2
 """Number of moments whose index is kept after a recall."""
 
@@ -53,7 +55,7 @@ class Moments:
             if name[0] == "#" and name[1:].isdecimal():
                 return self._find(int(name[1:]))
             if fields.iso_seconds(name) is None:
-                raise NotFoundError("snapshot", name)
+                raise NotFoundError("snapshot", name, _TIMES)
         elif isinstance(when, int) and not isinstance(when, bool):
             head = backend.head()
             if not 0 <= when <= head:

@@ -46,6 +46,11 @@ _IS_BOUND: Final = (
     "AND row_security_active(format('%%I.%%I', schemaname, tablename)))"
 )
 """Owners of the tables and superusers pass by the policies."""
+_PASSES_BY: Final = (
+    "SELECT rolsuper OR rolbypassrls OR EXISTS (SELECT FROM pg_tables WHERE schemaname = %s "
+    "AND tablename = 'records' AND pg_has_role(rolname, tableowner, 'USAGE')) "
+    "FROM pg_roles WHERE rolname = %s"
+)
 _NOT_BOUND: Final = (
     "the role {role} sees every tenant; take a role that neither owns the tables nor is a "
     "superuser, for which the owner has run bethink migrate URL --tenant-writer ROLE"
@@ -60,7 +65,13 @@ WHOLE_JOURNAL: Final = {
 
 
 def bind(connection: Connection[Any], schema: str, role: str) -> None:
-    """Let *role* see one tenant only; other roles see as much as before."""
+    """Let *role* see one tenant only; other roles see as much as before.
+
+    Refuse a role that passes by every policy.
+    """
+    found = connection.execute(_PASSES_BY, (schema, role)).fetchone()
+    if found and found[0]:
+        raise StorageError(None, _NOT_BOUND.format(role=role))
     named = {"schema": Identifier(schema), "role": Identifier(role)}
     connection.execute(FUNCTIONS.replace("{schema}", f'"{schema}"'))
     for function in ("last_entry()", "time_of(bigint)", "drop_wider_segments()"):

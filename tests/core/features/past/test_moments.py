@@ -67,7 +67,7 @@ def test_a_moment_may_be_an_iso_text_unless_a_snapshot_has_the_name(
     store.forget(namespace="default")
     snapshot_of_an_older_version(store, "1970-01-02")
     assert store.as_of("1970-01-02").count() == 0
-    with pytest.raises(NotFoundError, match="snapshot 'Monday' was not found"):
+    with pytest.raises(NotFoundError, match=r"snapshot 'Monday' was not found; .* ISO text"):
         store.as_of("Monday")
 
 

@@ -228,6 +228,17 @@ def test_a_tenant_changes_nothing_of_another(location: str) -> None:
         assert owner.verify().ok
 
 
+def test_a_role_that_sees_every_tenant_is_bound_to_none(location: str) -> None:
+    with psycopg.connect(location.partition("?")[0], autocommit=True) as connection:
+        if not connection.execute("SELECT FROM pg_roles WHERE rolname = 'heir'").fetchone():
+            connection.execute("CREATE ROLE heir LOGIN IN ROLE postgres")
+        for role in ("postgres", "heir"):
+            with pytest.raises(StorageError, match=f"the role {role} sees every tenant"):
+                migrate_database(location, tenant_writers=[role])
+        granted = "SELECT count(*) FROM information_schema.role_table_grants WHERE grantee = 'heir'"
+        assert connection.execute(granted).fetchone() == (0,)
+
+
 def test_roles_may_use_the_tables_that_an_upgrade_adds(location: str) -> None:
     _, _, schema = location.partition("?schema=")
     with psycopg.connect(location.partition("?")[0], autocommit=True) as connection:
@@ -451,7 +462,8 @@ def test_owner_of_the_tables_is_no_tenant() -> None:
     with psycopg.connect(shared_url(), autocommit=True) as connection:
         connection.execute("CREATE ROLE owner_of_tables LOGIN")
         connection.execute("GRANT CREATE ON DATABASE postgres TO owner_of_tables")
-    migrate_database(place, tenant_writers=["owner_of_tables"])
+    with pytest.raises(StorageError, match="the role owner_of_tables sees every tenant"):
+        migrate_database(place, tenant_writers=["owner_of_tables"])
     with pytest.raises(StorageError, match="the role owner_of_tables sees every tenant"):
         opened(f"{place}&tenant=users/1")
     with closing(opened(place)) as whole:
