@@ -43,6 +43,7 @@ from .unit_vectors import directions as directions
 from .vectors import EarlyScan as EarlyScan
 from .vectors import Scan as Scan
 from .vectors import VectorColumn as VectorColumn
+from .vectors import scan_early
 
 SearchedIndex: TypeAlias = ScopeIndex | JoinedIndex
 """The index of one scope, or of a few scopes."""
@@ -68,7 +69,7 @@ class ResidentIndex:
         self, backend: Backend, dimension: Callable[[], int], most: int | None = MAX_RESIDENT
     ) -> None:
         self.lock = threading.RLock()
-        self.combiner = Combiner()
+        self.combiner = Combiner(scan_early)
         self._backend = backend
         self._dimension = dimension
         self._scopes = ScopeLRU(most)
@@ -85,7 +86,7 @@ class ResidentIndex:
         An index of a moment may have been in use by a thread that the child has not.
         """
         self.lock = threading.RLock()
-        self.combiner = Combiner()
+        self.combiner = Combiner(scan_early)
         self.touches = AccessBuffer()
         for moment in self._moments:
             self._scopes.drop_moment(moment)
@@ -101,16 +102,16 @@ class ResidentIndex:
         """Whether a commit is not in the index yet."""
         return self._backend.head() != self._seen or self._backend.breaks != self._breaks
 
-    def many_vectors(self, scope: Scope, name: str, dimension: int) -> VectorColumn | None:
-        """Return the vectors called *name* of *scope*, if many and in memory.
+    def large(self, scope: Scope, name: str, dimension: int) -> ScopeIndex | None:
+        """Return an index in memory, of *scope* or a part, with many vectors called *name*.
 
-        The only method that needs no lock; the column is for early scans only.
+        The only method that needs no lock; the index is for early reads only.
         """
         for each in parts_of(scope):
             index = self._scopes.indexes.get(each)
             column = None if index is None else index.vectors.get(name)
             if column is not None and column.dimension == dimension and column.has_early_scans:
-                return column
+                return index
         return None
 
     def open(self, scope: Scope) -> SearchedIndex:
@@ -323,7 +324,8 @@ class ResidentIndex:
         Return whether no write came in between.
         """
         if least is not None and index.keyword.tail_size >= least:
-            index.keyword.freeze()
+            with index.changing():
+                index.keyword.freeze()
         if not index.has_new_blocks:
             return True
         touched = self._backend.rows_of(list(self.touches.unwritten()))

@@ -2,8 +2,9 @@
 
 As many threads run as there are processors. A thread that comes later leaves its work in a queue
 and sleeps; a running thread does the work of the queue after its own, in order, and wakes the
-owners. More running threads would only pass the interpreter's lock around: each hand-over costs
-more than a step of the work.
+owners. Several works are prepared at once, which takes less than one after the other. More running
+threads would only pass the interpreter's lock around: each hand-over costs more than a step of the
+work.
 
 Source: Hendler, Incze, Shavit and Tzafrir, "Flat Combining and the Synchronization-Parallelism
 Tradeoff", SPAA 2010.
@@ -14,18 +15,22 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from collections.abc import Callable
-from typing import Any, Final, TypeVar, cast
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Generic, TypeVar, cast
 
 T = TypeVar("T")
+Item = TypeVar("Item")
+Made = TypeVar("Made")
 
 _TURNS: Final = 4  # works for each waiting thread, before an owner runs instead
+_TOGETHER: Final = 8  # works whose items are prepared at once
 
 
 class _Work:
-    """A function to call, and how the call ended."""
+    """An item, a function to call with what was made of the item, and how the call ended."""
 
-    def __init__(self, function: Callable[[], Any]) -> None:
+    def __init__(self, item: Any, function: Callable[[Any], Any]) -> None:
+        self.item = item
         self.function = function
         self.result: Any = None
         self.error: Exception | None = None
@@ -33,10 +38,10 @@ class _Work:
         self._asleep = threading.Lock()
         self._asleep.acquire()
 
-    def do(self) -> None:
+    def do(self, made: Any) -> None:
         """Call the function, for another thread; an interrupt is for the present thread."""
         try:
-            self.result = self.function()
+            self.result = self.function(made)
         except Exception as error:
             self.error = error
         self.done = True
@@ -50,13 +55,17 @@ class _Work:
         self._asleep.release()
 
 
-class Combiner:
+class Combiner(Generic[Item, Made]):
     """Runs the work of any number of threads in at most *most* threads at a time.
 
-    The default is a thread for each processor that the process may use.
+    *prepare* makes one thing of each item that waits. The default is a thread for each processor
+    that the process may use.
     """
 
-    def __init__(self, most: int | None = None) -> None:
+    def __init__(
+        self, prepare: Callable[[Sequence[Item]], Sequence[Made]], most: int | None = None
+    ) -> None:
+        self._prepare = prepare
         self._most = self._free = most or _processors()
         self._waiting = deque[_Work]()
         self._lock = threading.Lock()
@@ -67,14 +76,14 @@ class Combiner:
         """Whether more than one thread runs."""
         return self._most - self._free > 1
 
-    def run(self, function: Callable[[], T]) -> T:
-        """Return what *function* returns, called in this thread or in another.
+    def run(self, item: Item, function: Callable[[Made], T]) -> T:
+        """Return what *function* makes of what was prepared of *item*, in this thread or another.
 
         A call from within a running function runs at once.
         """
         if getattr(self._local, "runs", False):
-            return function()
-        work = _Work(function)
+            return function(*self._prepare([item]))
+        work = _Work(item, function)
         with self._lock:
             if must_wait := not self._free:
                 self._waiting.append(work)
@@ -88,7 +97,7 @@ class Combiner:
                 return cast("T", work.result)
         self._local.runs = True
         try:
-            result = function()
+            result = function(*self._prepare([item]))
             self._run_for_others()
             return result
         finally:
@@ -110,18 +119,23 @@ class Combiner:
             raise
 
     def _run_for_others(self) -> None:
-        for _ in range(_TURNS * len(self._waiting)):
+        turns = _TURNS * len(self._waiting)
+        while turns > 0:
             with self._lock:
-                if not self._waiting:
-                    return
-                work = self._waiting.popleft()
+                some = min(turns, _TOGETHER, len(self._waiting))
+                works = deque(self._waiting.popleft() for _ in range(some))
+            turns -= some
+            if not works:
+                return
             try:
-                work.do()
-            except BaseException:  # an interrupt
+                for made in self._prepare([work.item for work in works]):
+                    works[0].do(made)
+                    works.popleft().wake()
+            except Exception:  # of the preparation; the owners meet the error themselves
+                return
+            finally:
                 with self._lock:
-                    self._waiting.appendleft(work)
-                raise
-            work.wake()
+                    self._waiting.extendleft(reversed(works))
 
     def _pass_on(self) -> None:
         """Let the next owner run, or none."""

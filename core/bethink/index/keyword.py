@@ -80,7 +80,7 @@ class KeywordIndex:
         self.has_authors = False
         self.blocks: list[Block] = []
         self._tail: _Tail = {}
-        self._order: list[str] = []
+        self._order: tuple[_Tail, list[str]] = (self._tail, [])
         self._postings = 0
         self._block_bytes = 0
         self._start = 0
@@ -199,7 +199,7 @@ class KeywordIndex:
 
     def _add_block(self, block: Block) -> None:
         self.blocks.append(block)
-        self._tail, self._order, self._postings = {}, [], 0
+        self._tail, self._postings = {}, 0
         self._start = block.start + block.size
         self._end = self._start
         while run := _mergeable(self.blocks):
@@ -238,14 +238,20 @@ class KeywordIndex:
 
     def starting_with(self, head: str) -> list[str]:
         """Return the terms, of dead documents too, that begin with *head*."""
-        if len(self._order) < len(self._tail):
-            fresh = islice(self._tail, len(self._order), None)
-            self._order = sorted([*self._order, *fresh])
         found: dict[str, None] = {}
-        for terms in (*(block.order() for block in self.blocks), self._order):
+        for terms in (*(block.order() for block in self.blocks), self._tail_order()):
             start, end = bisect_left(terms, head), bisect_left(terms, f"{head}\U0010ffff")
             found.update(dict.fromkeys(terms[start:end]))
         return sorted(found)
+
+    def _tail_order(self) -> list[str]:
+        """Return the terms of the tail in order."""
+        tail, (of, order) = self._tail, self._order
+        known = order if of is tail else []
+        if len(known) < len(tail):
+            known = sorted([*known, *islice(tail, len(known), None)])
+            self._order = tail, known
+        return known
 
     def postings(self, terms: Iterable[str]) -> list[Postings]:
         """Return where each of *terms* occurs and how often, in each block and the tail."""

@@ -7,7 +7,8 @@ rows are removed once they are the majority.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Final, TypeAlias
 
@@ -63,6 +64,7 @@ class ScopeIndex:
         self.live_terms = 0
         self.mortal = False
         self.has_outcomes = False
+        self.state = object()
         self._last = 0
         self._order: Rows = np.empty(0, dtype=np.int64)
 
@@ -231,19 +233,33 @@ class ScopeIndex:
         Applying a change twice does no harm.
         """
         fresh = []
-        for row in live:
-            position = -1 if row.row > self._last else self._position(row.row)
-            if position < 0:
-                fresh.append(row)
-            else:
-                self._patch(position, row.record)
-        for number in gone:
-            if number <= self._last and (position := self._position(number)) >= 0:
-                self._mark_dead(position)
-        if fresh:
-            self._append(sorted(fresh, key=lambda row: row.row))
-            self._link(len(fresh))
-        self._compact()
+        with self.changing():
+            for row in live:
+                position = -1 if row.row > self._last else self._position(row.row)
+                if position < 0:
+                    fresh.append(row)
+                else:
+                    self._patch(position, row.record)
+            for number in gone:
+                if number <= self._last and (position := self._position(number)) >= 0:
+                    self._mark_dead(position)
+            if fresh:
+                self._append(sorted(fresh, key=lambda row: row.row))
+                self._link(len(fresh))
+            self._compact()
+
+    @contextmanager
+    def changing(self) -> Iterator[None]:
+        """Open around each change of positions, threads or postings, under the lock.
+
+        ``state`` is a new object before and after the change. A read without the lock is true if
+        ``state`` was the same object before the read and under the lock.
+        """
+        self.state = object()
+        try:
+            yield
+        finally:
+            self.state = object()
 
     def _position(self, row: int) -> int:
         return int(self.positions([row])[0])

@@ -6,13 +6,14 @@ below the k-th exact score by more than the margin cannot belong to the top k. s
 the codes directly; without simsimd numpy does, block by block as float32.
 
 A thread may scan before the thread has the lock of the index, so that threads scan at the same
-time. Positions only change when ``keep`` removes some, and then such a scan counts for nothing.
+time, and for several queries at once, so that the codes become float32 only once. Positions only
+change when ``keep`` removes some, and then such a scan counts for nothing.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from copy import copy
 from functools import cache
 from importlib import import_module
@@ -27,7 +28,6 @@ from .unit_vectors import stacked
 _ROUNDING: Final = 5e-6
 _BLOCK_NUMBERS: Final = 1 << 18  # 1 MB as float32; for more OpenBLAS starts slow threads
 _MIN_EARLY_ROWS: Final = 32_768  # fewer are scanned faster than threads are switched
-_MAX_ONE_CALL_DIMENSION: Final = 512  # longer rows take longer in one call, even beside threads
 _BATCH_PRODUCTS: Final = 1 << 22  # products that are reckoned before they are looked at
 _MAX_GATHERED_SHARE: Final = 0.3  # of all positions; to gather more takes longer than to scan all
 
@@ -120,16 +120,13 @@ class VectorColumn:
         """Whether a scan takes long enough to be worth a scan before the lock."""
         return len(self._columns["codes"]) >= _MIN_EARLY_ROWS
 
-    def scan_early(self, query: Floats, *, beside: bool) -> EarlyScan:
-        """Compare the present positions with *query*, without a lock.
-
-        *beside* tells that other threads recall at the same time.
-        """
-        positions = self._positions
+    def scan_early(self, queries: Sequence[Floats]) -> Iterator[EarlyScan]:
+        """Compare the present positions with each of *queries* in turn, without a lock."""
+        positions, margin = self._positions, self._margin
         codes, scale = self._columns["codes"], self._columns["scale"]
         known = min(len(codes), len(scale))
-        found = self._compare(codes[:known], scale[:known], query, self._margin, beside=beside)
-        return EarlyScan(found, positions)
+        for found in self._compare(codes[:known], scale[:known], queries, margin):
+            yield EarlyScan(found, positions)
 
     def scan(
         self, query: Floats, among: Positions | None = None, early: EarlyScan | None = None
@@ -144,16 +141,17 @@ class VectorColumn:
             return Scan(np.empty(0), 1.0, margin)
         if among is None or len(among) > _MAX_GATHERED_SHARE * len(codes):
             if early is None or early.positions is not self._positions:
-                return self._compare(codes, scale, query, margin)
+                return next(self._compare(codes, scale, [query], margin))
             known = early.scan.raw
             if len(known) == len(codes):
                 return early.scan
-            rest = self._compare(codes[len(known) :], scale[len(known) :], query, margin)
+            new = slice(len(known), None)
+            rest = next(self._compare(codes[new], scale[new], [query], margin))
             return rest._replace(raw=np.concatenate((known, rest.raw)))
         raw = np.full(len(codes), -np.inf)
         if not len(among):
             return Scan(raw, 1.0, margin)
-        few = self._compare(codes.take(among, axis=0), scale[among], query, margin)
+        few = next(self._compare(codes.take(among, axis=0), scale[among], [query], margin))
         raw[among] = few.raw
         return few._replace(raw=raw)
 
@@ -168,7 +166,8 @@ class VectorColumn:
             return
         some = max(_BATCH_PRODUCTS // len(codes), 1)
         for start in range(0, len(queries), some):
-            for products in _products(codes, queries[start : start + some].T).T:
+            (found,) = _products(codes, [queries[start : start + some].T])
+            for products in found.T:
                 yield Scan(products * scale, 1.0, self._margin)
 
     @property
@@ -176,46 +175,49 @@ class VectorColumn:
         return self.error + _ROUNDING + (1 + self.error) * self.dimension * 2.0**-24
 
     def _compare(
-        self, codes: Column, scale: Column, query: Floats, margin: float, *, beside: bool = False
-    ) -> Scan:
-        """Compare the rows of *codes* with *query*."""
+        self, codes: Column, scale: Column, queries: Sequence[Floats], margin: float
+    ) -> Iterator[Scan]:
+        """Compare the rows of *codes* with each of *queries*, in turn."""
         if not self._kernel:
-            one_call = beside and self.dimension <= _MAX_ONE_CALL_DIMENSION
-            products = (_products_in_one_call if one_call else _products)(codes, query)
-            return Scan(np.multiply(products, scale), 1.0, margin)
-        step = float(np.abs(query).max()) / 127 or 1.0
-        rounded = np.rint(query / step)
-        distances = self._kernel.cdist(rounded.astype(np.int8)[None], codes, metric="inner")
-        raw = np.asarray(distances, dtype=np.float64).ravel()
-        raw *= scale
-        rest = query - rounded * step
-        slack = math.sqrt(rest @ rest)
-        return Scan(raw, step, margin * (1 + slack) + slack)
+            for products in _products(codes, queries):
+                yield Scan(np.multiply(products, scale), 1.0, margin)
+            return
+        for query in queries:
+            step = float(np.abs(query).max()) / 127 or 1.0
+            rounded = np.rint(query / step)
+            distances = self._kernel.cdist(rounded.astype(np.int8)[None], codes, metric="inner")
+            raw = np.asarray(distances, dtype=np.float64).ravel()
+            raw *= scale
+            rest = query - rounded * step
+            slack = math.sqrt(rest @ rest)
+            yield Scan(raw, step, margin * (1 + slack) + slack)
 
 
-def _products(codes: Column, query: Floats) -> Floats:
-    """Return the product of every row of *codes* with *query*, reckoned in single precision.
+def scan_early(asked: Sequence[tuple[VectorColumn, Floats]]) -> list[EarlyScan]:
+    """Compare the present positions of each column with the query beside, without a lock."""
+    columns = {id(column): column for column, _ in asked}
+    scans = {
+        name: column.scan_early([query for own, query in asked if own is column])
+        for name, column in columns.items()
+    }
+    return [next(scans[id(column)]) for column, _ in asked]
 
-    *query* is a vector or, a column each, several.
+
+def _products(codes: Column, queries: Sequence[Floats]) -> list[Floats]:
+    """Return the products of every row of *codes* with each of *queries*, in single precision.
+
+    A query is a vector or, a column each, several: OpenBLAS multiplies a vector faster, and never
+    in threads of its own.
     """
-    single, size = query.astype(np.float32), len(codes)
-    rows = min(size, max(_BLOCK_NUMBERS // len(query), 1))
-    products = np.empty((size, *query.shape[1:]), dtype=np.float32)
-    block = np.empty((rows, len(query)), dtype=np.float32)
+    singles, size = [query.astype(np.float32) for query in queries], len(codes)
+    rows = min(size, max(_BLOCK_NUMBERS // len(singles[0]), 1))
+    products = [np.empty((size, *query.shape[1:]), dtype=np.float32) for query in queries]
+    block = np.empty((rows, len(singles[0])), dtype=np.float32)
     for start in range(0, size, rows):
         end = min(start + rows, size)
         block[: end - start] = codes[start:end]
-        np.dot(block[: end - start], single, out=products[start:end])
-    return products
-
-
-def _products_in_one_call(codes: Column, query: Floats) -> Floats:
-    """Return the product of every row of *codes* with the vector *query*, in single precision.
-
-    The call takes longer than ``_products``, but needs the interpreter's lock no more than twice.
-    """
-    single = query.astype(np.float32)
-    products: Column = np.einsum("ij,j->i", codes, single, dtype=np.float32, casting="unsafe")
+        for single, found in zip(singles, products, strict=True):
+            np.dot(block[: end - start], single, out=found[start:end])
     return products
 
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from ..embedders import Embedder
 from ..errors import DimensionError, ValidationError
-from ..index import Accessed, SearchedIndex
+from ..index import Accessed, EarlyScan, SearchedIndex
 from ..model import fields
 from ..model.arrays import Vector
 from ..model.filters import All, Filter, Where, expired, parse, unexpired
@@ -24,7 +24,7 @@ from ..model.records import Listed, MemoryRecord, RecallResult, with_accesses
 from ..text import asked_periods, read_query
 from .engine import Engine
 from .ranking import Ranking, has_upper_bound
-from .search import Mode, Question, Search, TopK, VectorQuery
+from .search import Early, Mode, Question, Search, TopK, VectorQuery, with_early_scores
 
 _logger = logging.getLogger(__name__)
 NamedVector = tuple[str, Sequence[float] | npt.NDArray[np.floating[Any]]]
@@ -232,22 +232,24 @@ Answerer: TypeAlias = Callable[[Engine, Ranking, Request], Answer]
 def answered(engine: Engine, ranking: Ranking, request: Request) -> Answer:
     """Return the answer to *request*.
 
-    Many vectors are scanned before the lock of the index is taken, in few threads for all threads.
+    Many vectors are scanned before the lock of the index is taken, in few threads for all threads,
+    and for several questions at once. Beside other threads words are looked up then, too.
     """
     embedder, question = engine.embedder, asked_question(engine, request)
-    column = None
+    index = None
     if (vector := question.vector) and request.where is None and not has_upper_bound(ranking):
-        column = engine.index.many_vectors(request.scope, vector.name, len(vector.query))
-    if column is None or vector is None:
+        index = engine.index.large(request.scope, vector.name, len(vector.query))
+    if index is None or vector is None:
         return _answered(engine, ranking, request, question, embedder)
     combiner = engine.index.combiner
 
-    def answer() -> Answer:
-        early = column.scan_early(vector.query, beside=combiner.is_shared)
-        asked = question._replace(vector=vector._replace(early=early))
-        return _answered(engine, ranking, request, asked, embedder)
+    def answer(scan: EarlyScan) -> Answer:
+        early = Early(scan)
+        if combiner.is_shared and index.scope == request.scope:
+            early = with_early_scores(early, index, question.words)
+        return _answered(engine, ranking, request, question._replace(early=early), embedder)
 
-    return combiner.run(answer)
+    return combiner.run((index.vectors[vector.name], vector.query), answer)
 
 
 def _answered(

@@ -15,7 +15,7 @@ from typing import Final, Literal, NamedTuple
 
 import numpy as np
 
-from ..index import EarlyScan, Scan, SearchedIndex, cosines, keyword_scores
+from ..index import EarlyScan, Scan, ScopeIndex, SearchedIndex, cosines, keyword_scores
 from ..model.arrays import Floats, Positions, Truths
 from ..model.filters import Compare
 from ..model.records import Explanation
@@ -45,7 +45,7 @@ class VectorQuery(NamedTuple):
 
     ``vector_weight`` is the vector's share of the similarity. The signal rises from 0 at
     ``cosine_at_zero`` to 1 for the same direction; a record without any query word counts only
-    above ``min_cosine``. ``early`` is a scan made without the lock.
+    above ``min_cosine``.
     """
 
     name: str
@@ -53,7 +53,6 @@ class VectorQuery(NamedTuple):
     vector_weight: float
     min_cosine: float
     cosine_at_zero: float
-    early: EarlyScan | None = None
 
     def signal(self, cosine: Floats, keyword: Floats) -> Floats:
         """Return the vector signal of records with the given cosines and keyword scores."""
@@ -68,6 +67,17 @@ class VectorQuery(NamedTuple):
         return self.vector_weight / (1 - self.cosine_at_zero)
 
 
+class Early(NamedTuple):
+    """Parts of a search that were made without the lock of the index.
+
+    The keyword scores, if any, are true as long as the index has the *state*.
+    """
+
+    scan: EarlyScan
+    keyword: Floats | None = None
+    state: object = None
+
+
 class Question(NamedTuple):
     """A checked recall: the query, and the limits of the answer."""
 
@@ -79,6 +89,7 @@ class Question(NamedTuple):
     min_score: float
     min_similarity: float
     allowed: Positions | None = None
+    early: Early | None = None
 
 
 class TopK(NamedTuple):
@@ -141,7 +152,11 @@ class Search:
         self._question = question
         self._ranking = ranking
         self._vector = question.vector
-        self._keyword = keyword_scores(index, question.words)
+        early = question.early
+        if early is not None and early.keyword is not None and early.state is index.state:
+            self._keyword = early.keyword
+        else:
+            self._keyword = keyword_scores(index, question.words)
         self._spread: float = getattr(ranking, "spread", np.inf)
         if not index.has_outcomes:
             self._spread = getattr(ranking, "spread_unjudged", self._spread)
@@ -189,7 +204,8 @@ class Search:
         scan, excluded = None, self._excluded(allowed)
         if (vector := self._vector) is not None:
             column = self._index.vector_column(vector.name, len(vector.query))
-            scan = column.scan(vector.query, allowed, vector.early)
+            early = self._question.early
+            scan = column.scan(vector.query, allowed, early and early.scan)
         if excluded is None:
             return _Candidates(self._keyword, scan)
         if scan is not None:
@@ -358,6 +374,17 @@ class Search:
             {name: column[order] for name, column in ranked.scored.contributions.items()},
             self._exact_count,
         )
+
+
+def with_early_scores(early: Early, index: ScopeIndex, words: Query) -> Early:
+    """Return *early* with the keyword scores for *words*, reckoned without the lock."""
+    state = index.state
+    try:
+        return early._replace(keyword=keyword_scores(index, words), state=state)
+    except Exception:  # half of a change was read
+        if index.state is state:
+            raise
+        return early
 
 
 def _since(occurred: Floats, accessed: Floats, now: float) -> Floats:

@@ -2,9 +2,10 @@
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -12,6 +13,8 @@ from bethink.index import combining
 from bethink.index.combining import Combiner
 
 WAIT = 10.0  # seconds, before a test fails
+
+Numbers: TypeAlias = Combiner[int, int]
 
 
 class Held:
@@ -34,7 +37,16 @@ def pool() -> Iterator[ThreadPoolExecutor]:
         yield pool
 
 
-def when_waiting(combiner: Combiner, count: int) -> None:
+def combiner_of(most: int | None = None) -> Numbers:
+    """Return a combiner of at most *most* works at a time that makes nothing of the items."""
+    return Combiner(list, most)
+
+
+def run(combiner: Numbers, work: Callable[[], object], item: int = 0) -> object:
+    return combiner.run(item, lambda _: work())
+
+
+def when_waiting(combiner: Combiner[int, Any], count: int) -> None:
     """Return once *count* works wait."""
     alarm = threading.Event()
     for _ in range(1000):
@@ -46,22 +58,22 @@ def when_waiting(combiner: Combiner, count: int) -> None:
 
 
 def submitted(
-    pool: ThreadPoolExecutor, combiner: Combiner, works: list[Callable[[], object]]
+    pool: ThreadPoolExecutor, combiner: Numbers, works: list[Callable[[], object]]
 ) -> list[Future[object]]:
     """Return the future results of *works*, queued one after the other."""
     futures = []
     for number, work in enumerate(works, 1):
-        futures.append(pool.submit(combiner.run, work))
+        futures.append(pool.submit(run, combiner, work))
         when_waiting(combiner, number)
     return futures
 
 
-def assert_as_many_run(pool: ThreadPoolExecutor, combiner: Combiner, most: int) -> None:
+def assert_as_many_run(pool: ThreadPoolExecutor, combiner: Numbers, most: int) -> None:
     """Check that the idle *combiner* runs *most* works at a time, and no more."""
     works = [Held() for _ in range(most)]
     running = list[Future[object]]()
     for work in works:
-        running.append(pool.submit(combiner.run, work))
+        running.append(pool.submit(run, combiner, work))
         assert work.runs.wait(WAIT)
     (later,) = submitted(pool, combiner, [lambda: "later"])
     for work in works:
@@ -70,11 +82,11 @@ def assert_as_many_run(pool: ThreadPoolExecutor, combiner: Combiner, most: int) 
 
 
 def test_no_more_works_run_than_threads_may(pool: ThreadPoolExecutor) -> None:
-    combiner, (first, second) = Combiner(2), (Held(), Held())
-    running = [pool.submit(combiner.run, first)]
+    combiner, (first, second) = combiner_of(2), (Held(), Held())
+    running = [pool.submit(run, combiner, first)]
     assert first.runs.wait(WAIT)
     assert not combiner.is_shared
-    running.append(pool.submit(combiner.run, second))
+    running.append(pool.submit(run, combiner, second))
     assert second.runs.wait(WAIT)
     assert combiner.is_shared
     (later,) = submitted(pool, combiner, [lambda: "later"])
@@ -100,13 +112,13 @@ def test_as_many_works_run_as_the_process_has_processors(
     monkeypatch.setattr(os, "sched_getaffinity", {0: usable}.get, raising=False)
     if usable is None:  # as on macOS
         monkeypatch.delattr(os, "sched_getaffinity")
-    assert_as_many_run(pool, Combiner(), most)
+    assert_as_many_run(pool, combiner_of(), most)
 
 
 def test_a_running_thread_does_the_works_that_wait_in_order(pool: ThreadPoolExecutor) -> None:
-    combiner, held = Combiner(1), Held()
+    combiner, held = combiner_of(1), Held()
     done: list[int] = []
-    running = pool.submit(combiner.run, held)
+    running = pool.submit(run, combiner, held)
     assert held.runs.wait(WAIT)
 
     def work(number: int) -> tuple[int, threading.Thread]:
@@ -122,17 +134,18 @@ def test_a_running_thread_does_the_works_that_wait_in_order(pool: ThreadPoolExec
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_a_thread_does_the_works_of_others_for_a_while_only(
-    pool: ThreadPoolExecutor, count: int
+    pool: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:
-    combiner, held, ends = Combiner(1), Held(), threading.Event()
-    running, done = threading.Thread(target=combiner.run, args=(held,)), list[threading.Thread]()
+    monkeypatch.setattr(combining, "_TOGETHER", 1)
+    combiner, held, ends = combiner_of(1), Held(), threading.Event()
+    running, done = threading.Thread(target=run, args=(combiner, held)), list[threading.Thread]()
     running.start()
     assert held.runs.wait(WAIT)
 
     def work() -> None:
         done.append(threading.current_thread())
         if not ends.is_set():  # a queue that never ends by itself
-            pool.submit(combiner.run, work)
+            pool.submit(run, combiner, work)
             when_waiting(combiner, count)
 
     submitted(pool, combiner, [work] * count)
@@ -143,8 +156,8 @@ def test_a_thread_does_the_works_of_others_for_a_while_only(
 
 
 def test_an_error_goes_to_the_owner_alone(pool: ThreadPoolExecutor) -> None:
-    combiner, held = Combiner(1), Held()
-    running = pool.submit(combiner.run, held)
+    combiner, held = combiner_of(1), Held()
+    running = pool.submit(run, combiner, held)
     assert held.runs.wait(WAIT)
     failing, fine = submitted(pool, combiner, [lambda: 1 / 0, lambda: "fine"])
     held.go.set()
@@ -152,20 +165,20 @@ def test_an_error_goes_to_the_owner_alone(pool: ThreadPoolExecutor) -> None:
         failing.result(WAIT)
     assert (running.result(WAIT), fine.result(WAIT)) == ("held", "fine")
     with pytest.raises(ZeroDivisionError):
-        combiner.run(lambda: 1 / 0)
+        run(combiner, lambda: 1 / 0)
     assert_as_many_run(pool, combiner, 1)
 
 
 def test_a_work_within_a_work_runs_at_once() -> None:
-    combiner = Combiner(1)
-    assert combiner.run(lambda: combiner.run(lambda: combiner.run(lambda: "inner"))) == "inner"
+    combiner = combiner_of(1)
+    assert run(combiner, lambda: run(combiner, lambda: run(combiner, lambda: "inner"))) == "inner"
 
 
 def test_an_interrupt_during_another_threads_work_leaves_the_work_to_the_owner(
     pool: ThreadPoolExecutor,
 ) -> None:
-    combiner, held, threads = Combiner(1), Held(), []
-    running = pool.submit(combiner.run, held)
+    combiner, held, threads = combiner_of(1), Held(), []
+    running = pool.submit(run, combiner, held)
     assert held.runs.wait(WAIT)
 
     def work() -> str:
@@ -189,7 +202,7 @@ def test_an_interrupted_wait_keeps_nobody_waiting(
     pool: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch, when: str
 ) -> None:
     """The wait of the first waiting thread is interrupted, *when* the work is in this state."""
-    combiner, held, inner = Combiner(1), Held(), Held()
+    combiner, held, inner = combiner_of(1), Held(), Held()
     real, let_go = combining._Work.wait, threading.Event()
     interrupted, waits_on = list[combining._Work](), threading.Event()
 
@@ -202,7 +215,7 @@ def test_an_interrupted_wait_keeps_nobody_waiting(
         real(work)
 
     monkeypatch.setattr(combining._Work, "wait", wait)
-    running = pool.submit(combiner.run, held)
+    running = pool.submit(run, combiner, held)
     assert held.runs.wait(WAIT)
 
     def work() -> str:
@@ -235,13 +248,53 @@ def test_an_interrupted_wait_keeps_nobody_waiting(
 
 
 def test_every_work_of_many_threads_is_done_once(pool: ThreadPoolExecutor) -> None:
-    combiner, done = Combiner(2), []
+    combiner, done = combiner_of(2), []
 
     def work(number: int) -> int:
         done.append(number)
         return -number
 
-    results = pool.map(lambda number: combiner.run(lambda: work(number)), range(2000))
+    results = pool.map(lambda number: combiner.run(number, work), range(2000))
     assert list(results) == [-number for number in range(2000)]
     assert sorted(done) == list(range(2000))
     assert_as_many_run(pool, combiner, 2)
+
+
+def test_the_items_of_works_that_wait_are_prepared_together(pool: ThreadPoolExecutor) -> None:
+    prepared = list[list[int]]()
+
+    def prepare(items: Sequence[int]) -> list[int]:
+        prepared.append([*items])
+        return [-item for item in items]
+
+    combiner, held = Combiner(prepare, 1), Held()
+    running = pool.submit(run, combiner, held)
+    assert held.runs.wait(WAIT)
+    waiting = []
+    with ThreadPoolExecutor(11) as others:
+        for number in range(1, 12):
+            waiting.append(others.submit(combiner.run, number, lambda made: made))
+            when_waiting(combiner, number)
+        held.go.set()
+        assert [each.result(WAIT) for each in waiting] == [-number for number in range(1, 12)]
+    assert running.result(WAIT) == "held"
+    assert prepared == [[0], [*range(1, 9)], [9, 10, 11]]
+
+
+def test_an_error_of_the_preparation_goes_to_the_owners(pool: ThreadPoolExecutor) -> None:
+    def prepare(items: Sequence[int]) -> list[float]:
+        return [1 / item for item in items]
+
+    combiner, held = Combiner(prepare, 1), Held()
+    running = pool.submit(combiner.run, 1, lambda _: held())
+    assert held.runs.wait(WAIT)
+    waiting = []
+    for number, item in enumerate((2, 0, 4), 1):
+        waiting.append(pool.submit(combiner.run, item, lambda made: made))
+        when_waiting(combiner, number)
+    held.go.set()
+    assert running.result(WAIT) == "held"
+    with pytest.raises(ZeroDivisionError):
+        waiting[1].result(WAIT)
+    assert [waiting[place].result(WAIT) for place in (0, 2)] == [0.5, 0.25]
+    assert combiner.run(8, lambda made: made) == 0.125

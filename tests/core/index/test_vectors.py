@@ -193,23 +193,40 @@ def test_what_is_kept_is_compared_as_before(name: str) -> None:
 
 @pytest.mark.parametrize("name", KERNELS)
 @pytest.mark.parametrize("later", [0, 3])
-@pytest.mark.parametrize("beside", [False, True])
+@pytest.mark.parametrize("others", [0, 2])
 def test_an_early_scan_is_completed(
-    name: str, later: int, beside: bool, monkeypatch: pytest.MonkeyPatch
+    name: str, later: int, others: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vectors, "_MIN_EARLY_ROWS", 4)
     matrix = np.random.default_rng(6).normal(size=(9, 16)).astype(np.float32)
-    scanned, query = column(name, 16), direction(matrix[3])
+    scanned, queries = column(name, 16), list(map(direction, matrix[: others + 1]))
     scanned.append(matrix[:3])
     assert not scanned.has_early_scans
     scanned.append(matrix[3 : 9 - later])
     assert scanned.has_early_scans
-    early = scanned.scan_early(query, beside=beside)
+    found_early = list(scanned.scan_early(queries))
     scanned.append(100 * matrix[9 - later :])
     for _ in range(2):
-        found, expected = scanned.scan(query, None, early), scanned.scan(query)
-        assert found.raw == pytest.approx(expected.raw, abs=1e-6)
-        assert found[1:] == expected[1:]
+        for query, early in zip(queries, found_early, strict=True):
+            found, expected = scanned.scan(query, None, early), scanned.scan(query)
+            assert found.raw == pytest.approx(expected.raw, abs=1e-6)
+            assert found[1:] == expected[1:]
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_early_scans_of_several_columns_come_in_order(name: str) -> None:
+    matrix = np.random.default_rng(6).normal(size=(9, 16)).astype(np.float32)
+    first, second = column(name, 16), column(name, 8)
+    first.append(matrix)
+    second.append(matrix[:5, :8])
+    asked = [(first, 0), (second, 1), (first, 2), (second, 3), (second, 4)]
+    queries = [direction(matrix[place, : own.dimension]) for own, place in asked]
+    owners = [own for own, _ in asked]
+    found = vectors.scan_early(list(zip(owners, queries, strict=True)))
+    for (own, place), query, early in zip(asked, queries, found, strict=True):
+        assert early.scan.raw == pytest.approx(own.scan(query).raw, abs=1e-6)
+        assert early.scan.raw.argmax() == place
+    assert vectors.scan_early([]) == []
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -221,7 +238,7 @@ def test_an_early_scan_of_other_positions_counts_for_nothing(
     scanned, other, query = column(name, 16), column(name, 16), direction(matrix[3])
     scanned.append(matrix)
     other.append(matrix[::-1])
-    before, elsewhere = (each.scan_early(query, beside=False) for each in (scanned, other))
+    before, elsewhere = vectors.scan_early([(scanned, query), (other, query)])
     scanned.keep(np.arange(9) > 1)
     scanned.append(matrix[:2])
     for early in (before, elsewhere):

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,11 +18,8 @@ from bethink import (
     ValidationError,
     WeightedSum,
 )
-from bethink.index import scope, vectors
-from bethink.index.vectors import EarlyScan, VectorColumn
 from bethink.memory.ranking import Scored, Signals
 from bethink.memory.search import Mode
-from bethink.model.arrays import Floats
 
 from ..clock import Clock
 from ..inside import engine_of
@@ -511,57 +507,3 @@ def test_what_another_store_just_wrote_is_ranked(path: Path, store: MemoryStore)
         other.store("a cat", id="new")
     assert store.why_not(id, "cat", mode="keyword").reason == "no likeness"
     assert store.why_not("new", "cat", mode="keyword").rank == 1
-
-
-def write_nothing(store: MemoryStore) -> None:
-    pass
-
-
-def write_more(store: MemoryStore) -> None:
-    store.store_many([f"a red cat and {n} dogs" for n in range(6)])
-
-
-def forget_most(store: MemoryStore) -> None:
-    store.forget([f"{n}" for n in range(9)])
-
-
-def erase_some(store: MemoryStore) -> None:
-    store.erase(["1", "10"])
-    store.recall("cat", touch=False)
-
-
-@pytest.mark.parametrize("write", [write_nothing, write_more, forget_most, erase_some])
-def test_what_is_written_after_a_scan_without_the_lock_counts(
-    store: MemoryStore, monkeypatch: pytest.MonkeyPatch, write: Callable[[MemoryStore], None]
-) -> None:
-    def scan_and_write(self: VectorColumn, query: Floats, *, beside: bool) -> EarlyScan:
-        found = real(self, query, beside=beside)
-        if scans:
-            scans.pop()
-            write(store)
-        return found
-
-    monkeypatch.setattr(vectors, "_MIN_EARLY_ROWS", 4)
-    monkeypatch.setattr(scope, "MIN_DEAD", 4)
-    store.store_many({"content": f"a red cat and {n} mice", "id": str(n)} for n in range(16))
-    store.recall("cat", touch=False)
-    real, scans = VectorColumn.scan_early, ["once"]
-    monkeypatch.setattr(VectorColumn, "scan_early", scan_and_write)
-    found = store.recall("the red cat and 3 mice", k=20, touch=False)
-    monkeypatch.setattr(VectorColumn, "has_early_scans", False)
-    assert found == store.recall("the red cat and 3 mice", k=20, touch=False)
-    assert len(found) >= 7
-    assert scans == []
-
-
-def test_recalls_of_many_threads_at_once_answer_as_one_after_the_other(
-    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(vectors, "_MIN_EARLY_ROWS", 4)
-    store.store_many(f"a red cat, {n} mice and {n * n % 97} dogs" for n in range(300))
-    queries = [f"the cat and {n} dogs" for n in range(97)]
-    expected = [store.recall(query, touch=False) for query in queries]
-    with ThreadPoolExecutor(12) as pool:
-        for _ in range(3):
-            found = list(pool.map(lambda query: store.recall(query, touch=False), queries))
-            assert found == expected
