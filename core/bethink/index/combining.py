@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, Generic, TypeVar, cast
 
 T = TypeVar("T")
@@ -63,7 +63,7 @@ class Combiner(Generic[Item, Made]):
     """
 
     def __init__(
-        self, prepare: Callable[[Sequence[Item]], Sequence[Made]], most: int | None = None
+        self, prepare: Callable[[Sequence[Item]], Iterable[Made]], most: int | None = None
     ) -> None:
         self._prepare = prepare
         self._most = self._free = most or _processors()

@@ -179,8 +179,10 @@ class VectorColumn:
     ) -> Iterator[Scan]:
         """Compare the rows of *codes* with each of *queries*, in turn."""
         if not self._kernel:
-            for products in _products(codes, queries):
-                yield Scan(np.multiply(products, scale), 1.0, margin)
+            some = max(_BATCH_PRODUCTS // max(len(codes), 1), 1)
+            for start in range(0, len(queries), some):
+                for products in _products(codes, queries[start : start + some]):
+                    yield Scan(np.multiply(products, scale), 1.0, margin)
             return
         for query in queries:
             step = float(np.abs(query).max()) / 127 or 1.0
@@ -193,14 +195,14 @@ class VectorColumn:
             yield Scan(raw, step, margin * (1 + slack) + slack)
 
 
-def scan_early(asked: Sequence[tuple[VectorColumn, Floats]]) -> list[EarlyScan]:
+def scan_early(asked: Sequence[tuple[VectorColumn, Floats]]) -> Iterator[EarlyScan]:
     """Compare the present positions of each column with the query beside, without a lock."""
     columns = {id(column): column for column, _ in asked}
     scans = {
         name: column.scan_early([query for own, query in asked if own is column])
         for name, column in columns.items()
     }
-    return [next(scans[id(column)]) for column, _ in asked]
+    return (next(scans[id(column)]) for column, _ in asked)
 
 
 def _products(codes: Column, queries: Sequence[Floats]) -> list[Floats]:

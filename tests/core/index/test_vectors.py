@@ -214,7 +214,11 @@ def test_an_early_scan_is_completed(
 
 
 @pytest.mark.parametrize("name", KERNELS)
-def test_early_scans_of_several_columns_come_in_order(name: str) -> None:
+@pytest.mark.parametrize("products", [1, 1 << 22])
+def test_early_scans_of_several_columns_come_in_order(
+    name: str, products: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vectors, "_BATCH_PRODUCTS", products)
     matrix = np.random.default_rng(6).normal(size=(9, 16)).astype(np.float32)
     first, second = column(name, 16), column(name, 8)
     first.append(matrix)
@@ -222,11 +226,11 @@ def test_early_scans_of_several_columns_come_in_order(name: str) -> None:
     asked = [(first, 0), (second, 1), (first, 2), (second, 3), (second, 4)]
     queries = [direction(matrix[place, : own.dimension]) for own, place in asked]
     owners = [own for own, _ in asked]
-    found = vectors.scan_early(list(zip(owners, queries, strict=True)))
+    found = list(vectors.scan_early(list(zip(owners, queries, strict=True))))
     for (own, place), query, early in zip(asked, queries, found, strict=True):
         assert early.scan.raw == pytest.approx(own.scan(query).raw, abs=1e-6)
         assert early.scan.raw.argmax() == place
-    assert vectors.scan_early([]) == []
+    assert list(vectors.scan_early([])) == []
 
 
 @pytest.mark.parametrize("name", KERNELS)
