@@ -122,10 +122,10 @@ class VectorColumn:
 
     def scan_early(self, queries: Sequence[Floats]) -> Iterator[EarlyScan]:
         """Compare the present positions with each of *queries* in turn, without a lock."""
-        positions, margin = self._positions, self._margin
+        positions = self._positions
         codes, scale = self._columns["codes"], self._columns["scale"]
         known = min(len(codes), len(scale))
-        for found in self._compare(codes[:known], scale[:known], queries, margin):
+        for found in self._compare(codes[:known], scale[:known], queries, self._margin):
             yield EarlyScan(found, positions)
 
     def scan(

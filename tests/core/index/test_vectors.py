@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from bethink.index import vectors
+from bethink.index.columns import Columns
 from bethink.index.unit_vectors import cosines, directions, unit_rows
 from bethink.index.vectors import VectorColumn
-from bethink.model.arrays import Matrix
+from bethink.model.arrays import Column, Matrix
 
 from ..kernels import KERNELS
 
@@ -211,6 +212,22 @@ def test_an_early_scan_is_completed(
             found, expected = scanned.scan(query, None, early), scanned.scan(query)
             assert found.raw == pytest.approx(expected.raw, abs=1e-6)
             assert found[1:] == expected[1:]
+
+
+def test_an_early_scan_knows_the_margin_of_rows_that_come_meanwhile(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def append_and_read(columns: Columns, name: str) -> Column:
+        if rough:
+            scanned.adopt(np.ones((1, 2), np.int8), np.ones(1), rough.pop())
+        return read(columns, name)
+
+    scanned, rough, read = column("numpy", 2), [0.25], Columns.__getitem__
+    scanned.append(np.eye(2, dtype=np.float32))
+    monkeypatch.setattr(Columns, "__getitem__", append_and_read)
+    (early,) = scanned.scan_early([direction(np.ones(2, np.float32))])
+    assert len(early.scan.raw) == 3
+    assert early.scan.margin > 0.25
 
 
 @pytest.mark.parametrize("name", KERNELS)
