@@ -208,8 +208,8 @@ def scan_early(asked: Sequence[tuple[VectorColumn, Floats]]) -> Iterator[EarlySc
 def _products(codes: Column, queries: Sequence[Floats]) -> list[Floats]:
     """Return the products of every row of *codes* with each of *queries*, in single precision.
 
-    A query is a vector or, a column each, several: OpenBLAS multiplies a vector faster, and never
-    in threads of its own.
+    A query is a vector or, a column each, several. OpenBLAS multiplies several faster, but in
+    threads of its own, which wait for each other beside other work; a vector never.
     """
     singles, size = [query.astype(np.float32) for query in queries], len(codes)
     rows = min(size, max(_BLOCK_NUMBERS // len(singles[0]), 1))

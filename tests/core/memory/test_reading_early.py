@@ -44,26 +44,32 @@ def erase_some(store: MemoryStore) -> None:
     store.recall("cat", touch=False)
 
 
+@pytest.fixture
+def mice(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> MemoryStore:
+    """Return a store whose recalls scan before they have the lock."""
+    monkeypatch.setattr(vectors, "_MIN_EARLY_ROWS", 4)
+    monkeypatch.setattr(scope, "MIN_DEAD", 4)
+    store.store_many({"content": f"a red cat and {n} mice", "id": str(n)} for n in range(16))
+    store.recall("cat", touch=False)
+    return store
+
+
 @pytest.mark.parametrize("write", [write_nothing, write_more, forget_most, erase_some])
 def test_what_is_written_after_a_scan_without_the_lock_counts(
-    store: MemoryStore, monkeypatch: pytest.MonkeyPatch, write: Callable[[MemoryStore], None]
+    mice: MemoryStore, monkeypatch: pytest.MonkeyPatch, write: Callable[[MemoryStore], None]
 ) -> None:
     def scan_and_write(self: VectorColumn, queries: Sequence[Floats]) -> Iterator[EarlyScan]:
         found = list(real(self, queries))
         if scans:
             scans.pop()
-            write(store)
+            write(mice)
         return iter(found)
 
-    monkeypatch.setattr(vectors, "_MIN_EARLY_ROWS", 4)
-    monkeypatch.setattr(scope, "MIN_DEAD", 4)
-    store.store_many({"content": f"a red cat and {n} mice", "id": str(n)} for n in range(16))
-    store.recall("cat", touch=False)
     real, scans = VectorColumn.scan_early, ["once"]
     monkeypatch.setattr(VectorColumn, "scan_early", scan_and_write)
-    found = store.recall("the red cat and 3 mice", k=20, touch=False)
+    found = mice.recall("the red cat and 3 mice", k=20, touch=False)
     monkeypatch.setattr(VectorColumn, "has_early_scans", False)
-    assert found == store.recall("the red cat and 3 mice", k=20, touch=False)
+    assert found == mice.recall("the red cat and 3 mice", k=20, touch=False)
     assert len(found) >= 7
     assert scans == []
 
@@ -73,15 +79,11 @@ def save_tail(store: MemoryStore) -> None:
 
 
 @pytest.fixture
-def early(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> MemoryStore:
-    """Return a store whose recalls look up words before they have the lock."""
-    monkeypatch.setattr(vectors, "_MIN_EARLY_ROWS", 4)
-    monkeypatch.setattr(scope, "MIN_DEAD", 4)
+def early(mice: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> MemoryStore:
+    """Return a store whose recalls look up words, too, before they have the lock."""
     monkeypatch.setattr(Combiner, "is_shared", True)
     monkeypatch.setattr("bethink.index._MIN_SAVED_ROWS", 4)
-    store.store_many({"content": f"a red cat and {n} mice", "id": str(n)} for n in range(16))
-    store.recall("cat", touch=False)
-    return store
+    return mice
 
 
 @pytest.mark.parametrize("write", [write_nothing, write_more, forget_most, erase_some, save_tail])

@@ -29,7 +29,7 @@ from .dialect import TABLES
 from .inspection import PostgresInspection
 from .schema import LATEST, Rights, grant, migrate, version_of
 from .shards import ShardServers
-from .tenants import check_bound
+from .tenants import check_bindable, check_bound
 from .vector_indexes import SETTING, PostgresVectorIndexes, tables_of
 
 __all__ = ["PostgresBackend", "ShardServers", "has_tables"]
@@ -188,6 +188,8 @@ class PostgresBackend(SQLBackend):
         With the *rights* "tenant", the role uses the store for one tenant at a time.
         """
         with self._server.reading() as connection:
+            if rights == "tenant":
+                check_bindable(connection.raw, self._schema, role, self.location)
             grant(connection.raw, self._schema, role, rights)
 
     def backup(self, target: str) -> bool:

@@ -103,9 +103,8 @@ def _migrate(connection: Connection[Any], schema: str, shown: str) -> None:
         for step in MIGRATIONS[version:]:
             connection.execute(step.replace("{schema}", f'"{schema}"'))
         connection.execute(f'UPDATE "{schema}".bethink SET version = %s', (LATEST,))
-        for role, rights in granted_rights(connection, schema).items() if version else ():
-            if role != connection.info.user:
-                grant(connection, schema, role, rights)
+        if version:
+            copy_rights(connection, connection, schema)
 
 
 def grant(connection: Connection[Any], schema: str, role: str, rights: Rights) -> None:
@@ -129,6 +128,13 @@ def grant(connection: Connection[Any], schema: str, role: str, rights: Rights) -
             connection.execute(statement.format(target, Identifier(role)))
         if rights == "tenant":
             bind(connection, schema, role)
+
+
+def copy_rights(old: Connection[Any], new: Connection[Any], schema: str) -> None:
+    """Give the roles that may use the store of *old* the same rights to each table of *new*."""
+    for role, rights in granted_rights(old, schema).items():
+        if role != new.info.user:
+            grant(new, schema, role, rights)
 
 
 _GRANTED: Final = (

@@ -27,7 +27,7 @@ from ...model.progress import Tell
 from ..urls import add_schema, check_schema, split
 from .connection import GONE, LOCK_SECONDS, MOMENT, connected, lock_key
 from .copying import Copy
-from .schema import SHARD, create_tables, grant, granted_rights, migrate
+from .schema import SHARD, copy_rights, create_tables, migrate
 from .vector_indexes import SETTING
 
 _MOST_LETTERS: Final = 40
@@ -234,9 +234,7 @@ class ShardServers:
             with new.transaction():
                 new.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
                 create_tables(new, schema, target)
-                for role, rights in granted_rights(old, schema).items():
-                    if role != new.info.user:
-                        grant(new, schema, role, rights)
+                copy_rights(old, new, schema)
                 copy = Copy(old, new, schema, tell)
                 for _ in range(_MOST_ROUNDS):
                     with _at_moment(old):

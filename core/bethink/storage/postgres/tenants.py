@@ -65,13 +65,7 @@ WHOLE_JOURNAL: Final = {
 
 
 def bind(connection: Connection[Any], schema: str, role: str) -> None:
-    """Let *role* see one tenant only; other roles see as much as before.
-
-    Refuse a role that passes by every policy.
-    """
-    found = connection.execute(_PASSES_BY, (schema, role)).fetchone()
-    if found and found[0]:
-        raise StorageError(None, _NOT_BOUND.format(role=role))
+    """Let *role* see one tenant only; other roles see as much as before."""
     named = {"schema": Identifier(schema), "role": Identifier(role)}
     connection.execute(FUNCTIONS.replace("{schema}", f'"{schema}"'))
     for function in ("last_entry()", "time_of(bigint)", "drop_wider_segments()"):
@@ -99,6 +93,13 @@ def bind(connection: Connection[Any], schema: str, role: str) -> None:
                     f"CREATE POLICY {{}} ON {{}} AS {kind} TO {{}} USING ({{}}) WITH CHECK ({{}})"
                 ).format(name, place, roles, condition, writable)
             )
+
+
+def check_bindable(connection: Connection[Any], schema: str, role: str, shown: str) -> None:
+    """Refuse a *role* that passes by every policy."""
+    found = connection.execute(_PASSES_BY, (schema, role)).fetchone()
+    if found and found[0]:
+        raise StorageError(shown, _NOT_BOUND.format(role=role))
 
 
 def check_bound(connection: Connection[Any], schema: str, tenant: str | None, shown: str) -> None:

@@ -100,12 +100,13 @@ class JournalCutter:
         records = self._changed()
         places = self._places(list(records))
         told = {id: self._at_cut(current) for id, current in records.items()}
-        folded = {id for id in records if self._is_tombstone(records[id], keyed=False)}
+        tombstones = {id for id, each in records.items() if self._is_tombstone(each)}
+        folded = {id for id in tombstones if records[id].record.key is None}
         ended = self._ended(records) | folded
         self._drop_rows(records, places, ended)
         self._move_departures(told)
         self._drop_records(records, ended)
-        over = ended | {id for id in records if self._is_tombstone(records[id], keyed=True)}
+        over = ended | tombstones
         self._replace_entries(places, {id: told[id] for id in told if id not in over})
         bases = changed_sum(before.bases, self._gone, self._new)
         erased = fold(self._connection, folded, before.erased)
@@ -149,11 +150,8 @@ class JournalCutter:
         past = past_record(read_history(self._connection, self._auth, current, self._until))
         return None if past is None else past.record
 
-    def _is_tombstone(self, current: Current, *, keyed: bool) -> bool:
-        """Return whether the record was erased before the new cut, and has a key if *keyed*."""
-        record, revision = current.record, current.revision
-        over = record.state == "erased" and revision <= self._until
-        return over and (record.key is not None) == keyed
+    def _is_tombstone(self, current: Current) -> bool:
+        return current.record.state == "erased" and current.revision <= self._until
 
     def _drop_rows(
         self, records: dict[str, Current], places: dict[str, _Place], ended: set[str]

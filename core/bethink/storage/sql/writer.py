@@ -75,7 +75,7 @@ def known_id(id: str, state: str) -> str:
     return f"a record with id {id!r} exists already, but is {state}; use another id"
 
 
-def _own(record: MemoryRecord, given: Mapping[str, Vector]) -> Mapping[str, Vector]:
+def _without_zeros(record: MemoryRecord, given: Mapping[str, Vector]) -> Mapping[str, Vector]:
     """Return the vectors to keep of *given*: the zeros of a record without content are left out."""
     if record.content or EMBEDDED not in given or given[EMBEDDED].any():
         return given
@@ -140,7 +140,7 @@ class SQLWriter(SQLReader):
         self._connection.execute("DELETE FROM named_vectors WHERE name = ?", (name,))
 
     def insert(self, record: MemoryRecord, vectors: Mapping[str, Vector]) -> Row:
-        row, vectors = self._head + 1, _own(record, vectors)
+        row, vectors = self._head + 1, _without_zeros(record, vectors)
         try:
             self._connection.executemany(_RECORD, [(*to_values(record), row, row, row)])
         except self._connection.IntegrityError as error:
@@ -152,7 +152,7 @@ class SQLWriter(SQLReader):
         self, records: Sequence[MemoryRecord], vectors: Iterable[Mapping[str, Vector]], at: float
     ) -> list[Row]:
         rows = [
-            Row(row, row, record, _own(record, given))
+            Row(row, row, record, _without_zeros(record, given))
             for row, (record, given) in enumerate(
                 zip(records, vectors, strict=True), self._head + 1
             )
@@ -218,7 +218,7 @@ class SQLWriter(SQLReader):
         ((ordinal,),) = self._connection.execute(
             f"{_UPDATE} RETURNING ordinal", (new, new, *to_values(record), row)
         ).fetchall()
-        carried, own = self._carry_vectors(row, new, vectors), _own(record, vectors)
+        carried, own = self._carry_vectors(row, new, vectors), _without_zeros(record, vectors)
         self.attach(new, own)
         return Row(new, ordinal, record, {**carried, **own})
 
