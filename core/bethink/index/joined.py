@@ -37,7 +37,6 @@ class JoinedIndex:
         self.thread_count = sum(part.thread_count for part in self._parts)
         self.mortal = any(part.mortal for part in self._parts)
         self.has_outcomes = any(part.has_outcomes for part in self._parts)
-        self.state = object()
 
     def positions(self, rows: Sequence[int] | Rows) -> Positions:
         """Return the position of each of *rows*, -1 for a row outside the scopes."""

@@ -24,7 +24,7 @@ from ..model.records import Listed, MemoryRecord, RecallResult, with_accesses
 from ..text import asked_periods, read_query
 from .engine import Engine
 from .ranking import Ranking, has_upper_bound
-from .search import Early, Mode, Question, Search, TopK, VectorQuery, with_early_scores
+from .search import EarlySearch, Mode, Question, Search, TopK, VectorQuery, search_early
 
 _logger = logging.getLogger(__name__)
 NamedVector = tuple[str, Sequence[float] | npt.NDArray[np.floating[Any]]]
@@ -233,7 +233,7 @@ def answered(engine: Engine, ranking: Ranking, request: Request) -> Answer:
     """Return the answer to *request*.
 
     Many vectors are scanned before the lock of the index is taken, in few threads for all threads,
-    and for several questions at once. Beside other threads words are looked up then, too.
+    and for several questions at once. Beside other threads the search begins then, too.
     """
     embedder, question = engine.embedder, asked_question(engine, request)
     index = None
@@ -244,25 +244,36 @@ def answered(engine: Engine, ranking: Ranking, request: Request) -> Answer:
     combiner = engine.index.combiner
 
     def answer(scan: EarlyScan) -> Answer:
-        early = Early(scan)
+        asked, early = question._replace(early=scan), None
         if combiner.is_shared and index.scope == request.scope:
-            early = with_early_scores(early, index, question.words)
-        return _answered(engine, ranking, request, question._replace(early=early), embedder)
+            early = search_early(index, asked, ranking)
+        return _answered(engine, ranking, request, asked, embedder, early)
 
     return combiner.run((index.vectors[vector.name], vector.query), answer)
 
 
 def _answered(
-    engine: Engine, ranking: Ranking, request: Request, question: Question, embedder: Embedder
+    engine: Engine,
+    ranking: Ranking,
+    request: Request,
+    question: Question,
+    embedder: Embedder,
+    early: EarlySearch | None = None,
 ) -> Answer:
-    """Return the answer to *request*, asked with the vector of *embedder* as *question*."""
+    """Return the answer to *request*, asked with the vector of *embedder* as *question*.
+
+    An *early* search goes on, unless the index has changed since.
+    """
     with engine.index.lock:
         if engine.embedder is not embedder:  # changed by ``reembed`` just now
-            question = asked_question(engine, request)
+            question, early = asked_question(engine, request), None
         for attempt in range(MAX_ATTEMPTS):
             index = engine.index.open(request.scope)
             index.reader.start(again=attempt > 0)
-            search = Search(index, filtered(question, index, request.where), ranking)
+            if early is not None and early.is_of(index):
+                search, early = early.search, None
+            else:
+                search = Search(index, filtered(question, index, request.where), ranking)
             answer = load_answer(index, search.top_k(), request)
             if not (index.reader.overtaken and engine.index.behind):
                 break

@@ -67,19 +67,8 @@ class VectorQuery(NamedTuple):
         return self.vector_weight / (1 - self.cosine_at_zero)
 
 
-class Early(NamedTuple):
-    """Parts of a search that were made without the lock of the index.
-
-    The keyword scores, if any, are true as long as the index has the *state*.
-    """
-
-    scan: EarlyScan
-    keyword: Floats | None = None
-    state: object = None
-
-
 class Question(NamedTuple):
-    """A checked recall: the query, and the limits of the answer."""
+    """A checked recall: the query, the limits of the answer, and a scan made before, if any."""
 
     query: str | None
     words: Query
@@ -89,7 +78,7 @@ class Question(NamedTuple):
     min_score: float
     min_similarity: float
     allowed: Positions | None = None
-    early: Early | None = None
+    early: EarlyScan | None = None
 
 
 class TopK(NamedTuple):
@@ -135,6 +124,14 @@ class _Candidates:
         return np.zeros(len(positions)) if self.scan is None else self.scan.bounds(positions)
 
 
+class _Narrowed(NamedTuple):
+    """The *positions* that may be in the top k of *candidates*, and bounds of the similarity."""
+
+    candidates: _Candidates
+    positions: Positions
+    similarity: Floats
+
+
 class _Ranked(NamedTuple):
     """The ranking of some positions: rounded scores, and the positions that may be returned."""
 
@@ -152,21 +149,22 @@ class Search:
         self._question = question
         self._ranking = ranking
         self._vector = question.vector
-        early = question.early
-        if early is not None and early.keyword is not None and early.state is index.state:
-            self._keyword = early.keyword
-        else:
-            self._keyword = keyword_scores(index, question.words)
+        self._keyword = keyword_scores(index, question.words)
         self._spread: float = getattr(ranking, "spread", np.inf)
         if not index.has_outcomes:
             self._spread = getattr(ranking, "spread_unjudged", self._spread)
+        self._narrowed: _Narrowed | None = None
         self._exact_count = 0
+
+    def begin(self) -> None:
+        """Narrow the candidates as far as is possible without the lock of the index."""
+        self._narrowed = self._narrow(self._question.allowed)
 
     def top_k(self) -> TopK:
         """Return the top k, best first, with all ties of the last."""
         if not self._question.k:
             return NOTHING_FOUND
-        return self._top_k(self._restrict(self._prefilter()))
+        return self._top_k(self._narrowed or self._narrow(self._prefilter()))
 
     def _prefilter(self) -> Positions | None:
         """Return the positions that may be in the answer, None for all.
@@ -185,7 +183,7 @@ class Search:
             bounds[excluded] = -np.inf
         strong = math.ceil(len(sampled) * (_FIRST_POSITIONS + 8 * k) / size)
         strongest = (bounds >= np.sort(sampled)[-min(strong, len(sampled))]).nonzero()[0]
-        best = self._top_k(self._restrict(strongest))
+        best = self._top_k(self._narrow(strongest))
         if len(best.rows) < k:
             return allowed
         # The k-th score among some positions is no higher than the k-th among all.
@@ -204,8 +202,7 @@ class Search:
         scan, excluded = None, self._excluded(allowed)
         if (vector := self._vector) is not None:
             column = self._index.vector_column(vector.name, len(vector.query))
-            early = self._question.early
-            scan = column.scan(vector.query, allowed, early and early.scan)
+            scan = column.scan(vector.query, allowed, self._question.early)
         if excluded is None:
             return _Candidates(self._keyword, scan)
         if scan is not None:
@@ -225,12 +222,17 @@ class Search:
             excluded = others if excluded is None else excluded | others
         return excluded
 
-    def _top_k(self, candidates: _Candidates) -> TopK:
-        """Return the top k of *candidates*, with all ties of the last."""
-        positions, similarity = self._select(candidates)
+    def _narrow(self, allowed: Positions | None) -> _Narrowed:
+        """Return the candidates among *allowed* that may be in the top k by their similarity."""
+        candidates = self._restrict(allowed)
+        return _Narrowed(candidates, *self._select(candidates))
+
+    def _top_k(self, narrowed: _Narrowed) -> TopK:
+        """Return the top k of the *narrowed* candidates, with all ties of the last."""
+        candidates, positions, _ = narrowed
         if not len(positions):
             return NOTHING_FOUND
-        positions, guess = self._pruned(candidates, positions, similarity)
+        positions, guess = self._pruned(*narrowed)
         ranked = self._score_exactly(candidates, positions, guess)
         score, k, places = ranked.score, self._question.k, ranked.passing.nonzero()[0]
         if len(places) > k:
@@ -376,15 +378,30 @@ class Search:
         )
 
 
-def with_early_scores(early: Early, index: ScopeIndex, words: Query) -> Early:
-    """Return *early* with the keyword scores for *words*, reckoned without the lock."""
+@dataclass(frozen=True, slots=True)
+class EarlySearch:
+    """A *search* that began without the lock of the *index*, which had the *state*."""
+
+    search: Search
+    index: ScopeIndex
+    state: object
+
+    def is_of(self, index: SearchedIndex) -> bool:
+        """Whether the search can go on in *index*, which has not changed since."""
+        return index is self.index and self.index.state is self.state
+
+
+def search_early(index: ScopeIndex, question: Question, ranking: Ranking) -> EarlySearch | None:
+    """Begin a search without the lock of *index*; None if half of a change was read."""
     state = index.state
     try:
-        return early._replace(keyword=keyword_scores(index, words), state=state)
-    except Exception:  # half of a change was read
+        search = Search(index, question, ranking)
+        search.begin()
+    except Exception:
         if index.state is state:
             raise
-        return early
+        return None
+    return EarlySearch(search, index, state)
 
 
 def _since(occurred: Floats, accessed: Floats, now: float) -> Floats:

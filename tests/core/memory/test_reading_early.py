@@ -13,7 +13,7 @@ from bethink.index import ScopeIndex, keyword_scores, scope, vectors
 from bethink.index.combining import Combiner
 from bethink.index.vectors import EarlyScan, VectorColumn
 from bethink.memory import reading, search
-from bethink.memory.search import Early, with_early_scores
+from bethink.memory.search import EarlySearch, search_early
 from bethink.model.arrays import Floats
 from bethink.text import Query
 
@@ -80,18 +80,18 @@ def save_tail(store: MemoryStore) -> None:
 
 @pytest.fixture
 def early(mice: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> MemoryStore:
-    """Return a store whose recalls look up words, too, before they have the lock."""
+    """Return a store whose recalls begin the whole search before they have the lock."""
     monkeypatch.setattr(Combiner, "is_shared", True)
     monkeypatch.setattr("bethink.index._MIN_SAVED_ROWS", 4)
     return mice
 
 
 @pytest.mark.parametrize("write", [write_nothing, write_more, forget_most, erase_some, save_tail])
-def test_what_is_written_after_an_early_look_up_of_words_counts(
+def test_what_is_written_after_an_early_search_began_counts(
     early: MemoryStore, monkeypatch: pytest.MonkeyPatch, write: Callable[[MemoryStore], None]
 ) -> None:
-    def look_up_and_write(*given: Any) -> Early:
-        found = with_early_scores(*given)
+    def begin_and_write(*given: Any) -> EarlySearch | None:
+        found = search_early(*given)
         write(early)
         return found
 
@@ -101,7 +101,7 @@ def test_what_is_written_after_an_early_look_up_of_words_counts(
 
     looked_up = list[Any]()
     with monkeypatch.context() as patch:
-        patch.setattr(reading, "with_early_scores", look_up_and_write)
+        patch.setattr(reading, "search_early", begin_and_write)
         patch.setattr(search, "keyword_scores", count)
         found = early.recall("the red cat and 3 mice", k=20, touch=False)
     assert len(looked_up) == (1 if write is write_nothing else 2 + (write is erase_some))
@@ -111,7 +111,7 @@ def test_what_is_written_after_an_early_look_up_of_words_counts(
 
 
 @pytest.mark.parametrize("changes", [False, True])
-def test_an_error_of_an_early_look_up_counts_if_nothing_changed(
+def test_an_error_of_an_early_search_counts_if_nothing_changed(
     early: MemoryStore, monkeypatch: pytest.MonkeyPatch, changes: bool
 ) -> None:
     def fail_once(index: ScopeIndex, words: Query) -> Floats:
