@@ -2,9 +2,9 @@
 
 As many threads run as there are processors. A thread that comes later leaves its work in a queue
 and sleeps; a running thread does the work of the queue after its own, in order, and wakes the
-owners. Several works are prepared at once, which takes less than one after the other. More running
-threads would only pass the interpreter's lock around: each hand-over costs more than a step of the
-work.
+owners. Several works are prepared at once, which takes less than one after the other, and the
+owners are woken together, when the works are done. More running threads would only pass the
+interpreter's lock around: each hand-over costs more than a step of the work.
 
 Source: Hendler, Incze, Shavit and Tzafrir, "Flat Combining and the Synchronization-Parallelism
 Tradeoff", SPAA 2010.
@@ -23,7 +23,7 @@ Item = TypeVar("Item")
 Made = TypeVar("Made")
 
 _TURNS: Final = 4  # works for each waiting thread, before an owner runs instead
-_TOGETHER: Final = 8  # works whose items are prepared at once
+_TOGETHER: Final = 16  # works whose items are prepared at once
 
 
 class _Work:
@@ -123,19 +123,22 @@ class Combiner(Generic[Item, Made]):
         while turns > 0:
             with self._lock:
                 some = min(turns, _TOGETHER, len(self._waiting))
-                works = deque(self._waiting.popleft() for _ in range(some))
+                works = [self._waiting.popleft() for _ in range(some)]
             turns -= some
             if not works:
                 return
             try:
-                for made in self._prepare([work.item for work in works]):
-                    works[0].do(made)
-                    works.popleft().wake()
+                made = self._prepare([work.item for work in works])
+                for work, each in zip(works, made, strict=True):
+                    work.do(each)
             except Exception:  # of the preparation; the owners meet the error themselves
                 return
             finally:
                 with self._lock:
-                    self._waiting.extendleft(reversed(works))
+                    self._waiting.extendleft(work for work in reversed(works) if not work.done)
+                for work in works:
+                    if work.done:
+                        work.wake()
 
     def _pass_on(self) -> None:
         """Let the next owner run, or none."""

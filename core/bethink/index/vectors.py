@@ -166,7 +166,7 @@ class VectorColumn:
             return
         some = max(_BATCH_PRODUCTS // len(codes), 1)
         for start in range(0, len(queries), some):
-            (found,) = _products(codes, [queries[start : start + some].T])
+            (found,) = _products(codes, queries[start : start + some].T[None])
             for products in found.T:
                 yield Scan(products * scale, 1.0, self._margin)
 
@@ -181,8 +181,10 @@ class VectorColumn:
         if not self._kernel:
             some = max(_BATCH_PRODUCTS // max(len(codes), 1), 1)
             for start in range(0, len(queries), some):
-                for products in _products(codes, queries[start : start + some]):
-                    yield Scan(np.multiply(products, scale), 1.0, margin)
+                for products in _products(
+                    codes, np.stack(queries[start : start + some])[..., None]
+                ):
+                    yield Scan(np.multiply(products[:, 0], scale), 1.0, margin)
             return
         for query in queries:
             step = float(np.abs(query).max()) / 127 or 1.0
@@ -205,21 +207,23 @@ def scan_early(asked: Sequence[tuple[VectorColumn, Floats]]) -> Iterator[EarlySc
     return (next(scans[id(column)]) for column, _ in asked)
 
 
-def _products(codes: Column, queries: Sequence[Floats]) -> list[Floats]:
-    """Return the products of every row of *codes* with each of *queries*, in single precision.
+def _products(codes: Column, queries: Floats) -> Column:
+    """Return the products of every row of *codes* with each matrix of *queries*, as float32.
 
-    A query is a vector or, a column each, several. OpenBLAS multiplies several faster, but in
-    threads of its own, which wait for each other beside other work; a vector never.
+    A matrix holds a query in each column. OpenBLAS multiplies several columns faster, but in
+    threads of its own, which wait for each other beside other work; a single column never. A block
+    is multiplied in one step, for each step hands over the interpreter's lock.
     """
-    singles, size = [query.astype(np.float32) for query in queries], len(codes)
-    rows = min(size, max(_BLOCK_NUMBERS // len(singles[0]), 1))
-    products = [np.empty((size, *query.shape[1:]), dtype=np.float32) for query in queries]
-    block = np.empty((rows, len(singles[0])), dtype=np.float32)
+    single = queries.astype(np.float32)
+    count, dimension, columns = single.shape
+    size = len(codes)
+    rows = min(size, max(_BLOCK_NUMBERS // dimension, 1))
+    products = np.empty((count, size, columns), dtype=np.float32)
+    block = np.empty((rows, dimension), dtype=np.float32)
     for start in range(0, size, rows):
         end = min(start + rows, size)
         block[: end - start] = codes[start:end]
-        for single, found in zip(singles, products, strict=True):
-            np.dot(block[: end - start], single, out=found[start:end])
+        np.matmul(block[: end - start], single, out=products[:, start:end])
     return products
 
 

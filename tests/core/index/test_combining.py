@@ -2,7 +2,7 @@
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Any, TypeAlias
@@ -271,19 +271,23 @@ def test_the_items_of_works_that_wait_are_prepared_together(pool: ThreadPoolExec
     running = pool.submit(run, combiner, held)
     assert held.runs.wait(WAIT)
     waiting = []
-    with ThreadPoolExecutor(11) as others:
-        for number in range(1, 12):
+    with ThreadPoolExecutor(19) as others:
+        for number in range(1, 20):
             waiting.append(others.submit(combiner.run, number, lambda made: made))
             when_waiting(combiner, number)
         held.go.set()
-        assert [each.result(WAIT) for each in waiting] == [-number for number in range(1, 12)]
+        assert [each.result(WAIT) for each in waiting] == [-number for number in range(1, 20)]
     assert running.result(WAIT) == "held"
-    assert prepared == [[0], [*range(1, 9)], [9, 10, 11]]
+    assert prepared == [[0], [*range(1, 17)], [17, 18, 19]]
 
 
-def test_an_error_of_the_preparation_goes_to_the_owners(pool: ThreadPoolExecutor) -> None:
-    def prepare(items: Sequence[int]) -> list[float]:
-        return [1 / item for item in items]
+@pytest.mark.parametrize("at_once", [True, False])
+def test_an_error_of_the_preparation_goes_to_the_owners(
+    pool: ThreadPoolExecutor, at_once: bool
+) -> None:
+    def prepare(items: Sequence[int]) -> Iterable[float]:
+        made = (1 / item for item in items)
+        return list(made) if at_once else made
 
     combiner, held = Combiner(prepare, 1), Held()
     running = pool.submit(combiner.run, 1, lambda _: held())
