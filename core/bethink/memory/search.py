@@ -392,14 +392,15 @@ class EarlySearch:
 
 
 def search_early(index: ScopeIndex, question: Question, ranking: Ranking) -> EarlySearch | None:
-    """Begin a search without the lock of *index*; None if half of a change was read."""
+    """Begin a search without the lock of *index*; None if there was an error.
+
+    Half of a change may have been read. Any other error comes again under the lock.
+    """
     state = index.state
     try:
         search = Search(index, question, ranking)
         search.begin()
     except Exception:
-        if index.state is state:
-            raise
         return None
     return EarlySearch(search, index, state)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any
 
 import pytest
@@ -110,25 +110,38 @@ def test_what_is_written_after_an_early_search_began_counts(
     assert len(found) >= 7
 
 
-@pytest.mark.parametrize("changes", [False, True])
-def test_an_error_of_an_early_search_counts_if_nothing_changed(
-    early: MemoryStore, monkeypatch: pytest.MonkeyPatch, changes: bool
+@pytest.mark.parametrize("fails", [["early"], ["early", "again"]])
+def test_an_error_of_an_early_search_counts_if_it_comes_again(
+    early: MemoryStore, monkeypatch: pytest.MonkeyPatch, fails: list[str]
 ) -> None:
-    def fail_once(index: ScopeIndex, words: Query) -> Floats:
+    def fail_first(index: ScopeIndex, words: Query) -> Floats:
         if fails:
-            fails.pop()
-            if changes:
-                early.store("a red cat in between")
-            raise IndexError
+            raise IndexError(fails.pop(0))
         return keyword_scores(index, words)
 
-    fails = ["once"]
-    monkeypatch.setattr(search, "keyword_scores", fail_once)
-    if changes:
-        assert len(early.recall("red cat", k=20, touch=False)) == 17
+    monkeypatch.setattr(search, "keyword_scores", fail_first)
+    if len(fails) == 1:
+        assert len(early.recall("red cat", k=20, touch=False)) == 16
     else:
-        with pytest.raises(IndexError):
+        with pytest.raises(IndexError, match="again"):
             early.recall("red cat", touch=False)
+
+
+def test_a_recall_in_the_middle_of_a_change_waits_for_the_end(
+    early: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def recall_between(self: VectorColumn, vectors: Any) -> None:
+        if not found:
+            found.append(pool.submit(early.recall, "red cat", k=20, touch=False))
+            wait(found, 0.05)
+            assert not found[0].done()
+        append(self, vectors)
+
+    found, append = list[Future[Any]](), VectorColumn.append
+    monkeypatch.setattr(VectorColumn, "append", recall_between)
+    with ThreadPoolExecutor(1) as pool:
+        early.store("a red cat in between")
+        assert len(found[0].result()) == 17
 
 
 def test_recalls_of_many_threads_at_once_answer_as_one_after_the_other(
