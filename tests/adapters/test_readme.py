@@ -1,4 +1,4 @@
-"""The code of README and docs that a framework or a server runs, where these are installed."""
+"""The code of README and docs that a framework or Redis runs, where these are installed."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from ..core.pages import (
     PAGES,
     missing_modules,
     needs_framework,
+    needs_postgres,
     run_scripts,
     runnable,
 )
 
-OF_FRAMEWORKS = [block for block in BLOCKS if needs_framework(block)]
+OF_FRAMEWORKS = [block for block in BLOCKS if needs_framework(block) and not needs_postgres(block)]
 
 
 @pytest.mark.parametrize("block", OF_FRAMEWORKS, ids=lambda block: block.splitlines()[-1][:40])
@@ -28,7 +29,11 @@ def test_code_runs_twice_and_gives_the_results_stated(block: str, tmp_path: Path
 
 @pytest.mark.parametrize("page", PAGES)
 def test_page_runs_from_top_to_bottom(page: str, tmp_path: Path) -> None:
-    blocks = [block for block in BLOCKS_OF[page] if not missing_modules(block)]
+    blocks = [
+        block
+        for block in BLOCKS_OF[page]
+        if not needs_postgres(block) and not missing_modules(block)
+    ]
     if not any(block in OF_FRAMEWORKS for block in blocks):
         pytest.skip("no block is of an installed framework")
     run_scripts([runnable(block) for block in blocks], tmp_path)

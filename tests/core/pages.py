@@ -248,6 +248,11 @@ def needs_framework(block: str) -> bool:
     return not {*adapters, *SERVERS}.isdisjoint(used)
 
 
+def needs_postgres(block: str) -> bool:
+    """Tell whether *block* uses a Postgres server."""
+    return re.search("^from psycopg ", block, re.M) is not None
+
+
 def blocks_of(adapters: set[str]) -> list[str]:
     """Return the blocks that use one of the *adapters*, and no adapter besides."""
     used = [set(re.findall(r"^from bethink_adapters\.([\w.]+)", each, re.M)) for each in BLOCKS]

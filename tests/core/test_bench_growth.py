@@ -7,12 +7,17 @@ import re
 import pytest
 
 from bethink import MemoryStore
+from bethink.bench import growth
 from bethink.bench import soak as soaking
 from bethink.bench.__main__ import main, print_growth
 
 
 @pytest.mark.slow
-def test_the_growth_table_has_a_figure_in_each_row(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_growth_table_has_a_figure_in_each_row(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(growth, "_RECALLS", 400)
+    monkeypatch.setattr(growth, "_THREADED", 64)
     print_growth([300])
     title, *rows = capsys.readouterr().out.splitlines()
     assert title == "300 memories"
