@@ -358,7 +358,8 @@ class AdapterContract:
     # -- 17: a store or a path
 
     def test_a_store_or_a_path_is_checked_at_construction(self, tmp_path: Path) -> None:
-        places = list(makeable(tmp_path / "memory.db"))
+        with MemoryStore(tmp_path / "memory.db") as store:
+            places = list(makeable(store))
         assert places
         for place in places:
             with pytest.raises(StorageError):

@@ -42,9 +42,9 @@ MISTAKES = [
 
 @pytest.mark.parametrize(("call", "remedy"), MISTAKES, ids=[call for call, _ in MISTAKES])
 def test_a_mistake_is_answered_with_the_remedy(call: str, remedy: str) -> None:
-    store = MemoryStore()
-    memory = autogen.AgentMemory(store, namespace="a")
     names: dict[str, Any] = {name: getattr(autogen, name) for name in autogen.__all__}
-    with pytest.raises((ValueError, TypeError, AttributeError)) as caught:
-        eval(call, names | {"store": store, "memory": memory, "run": asyncio.run})
+    with MemoryStore() as store:
+        memory = autogen.AgentMemory(store, namespace="a")
+        with pytest.raises((ValueError, TypeError, AttributeError)) as caught:
+            eval(call, names | {"store": store, "memory": memory, "run": asyncio.run})
     assert remedy in str(caught.value)

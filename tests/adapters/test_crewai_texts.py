@@ -12,6 +12,7 @@ from bethink_adapters.crewai import CrewExternalStorage, CrewStorage
 
 from .crewai_offline import UNIFIED, X, Y, contents, get, record
 
+pytestmark = pytest.mark.filterwarnings("ignore")
 unified = pytest.mark.skipif(not UNIFIED, reason="crewAI has a unified memory since 1.10")
 
 LONG = {

@@ -58,9 +58,9 @@ OF_AGENTS = [
 
 def told(call: str) -> str:
     """Return the message of the error that *call* raises."""
-    names: dict[str, Any] = {"store": MemoryStore()}
-    with pytest.raises((ValueError, TypeError)) as caught:
-        eval(call, names | {name: getattr(langchain, name) for name in langchain.__all__})
+    names: dict[str, Any] = {name: getattr(langchain, name) for name in langchain.__all__}
+    with MemoryStore() as store, pytest.raises((ValueError, TypeError)) as caught:
+        eval(call, names | {"store": store})
     return str(caught.value)
 
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, ClassVar
@@ -179,7 +180,8 @@ def test_a_limit_gives_the_newest_items_as_the_sdk_does(
         return await session.get_items(limit)
 
     ours, theirs = MemorySession(store, "s"), SQLiteSession("s")
-    assert asyncio.run(window(ours)) == asyncio.run(window(theirs))
+    with closing(theirs):
+        assert asyncio.run(window(ours)) == asyncio.run(window(theirs))
 
 
 def test_a_result_without_its_call_does_not_reach_the_model(store: MemoryStore) -> None:
