@@ -78,6 +78,7 @@ def test_links_are_followed_added_removed_and_taken_back(page: Any, server: Serv
     links.get_by_role("button", name="Remove: about Deployments").wait_for()
     links.get_by_role("button", name="Remove: needs").press("Enter")
     page.locator(".toast", has_text="Link removed").wait_for()
+    links.get_by_role("button", name="Remove: needs").wait_for(state="detached")
 
     def kinds() -> list[str]:
         with MemoryStore(server.path) as store:
