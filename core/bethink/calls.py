@@ -126,7 +126,7 @@ def _wrong_call(
         return ArgumentError(f"{message}; by name: {by_name}" if by_name else message)
     try:
         signature(verb).bind(*given, **named)
-    except TypeError as error:  # Python 3.13 adds that an argument has no place
+    except TypeError as error:  # from Python 3.13 on with "keyword-only"
         message = str(error).replace(" keyword-only ", " ")
         return ArgumentError(f"{called}: {message}")
     return None

@@ -244,7 +244,7 @@ def answered(engine: Engine, ranking: Ranking, request: Request) -> Answer:
     combiner = engine.index.combiner
 
     def answer(scan: EarlyScan) -> Answer:
-        asked, early = question._replace(early=scan), None
+        asked, early = question._replace(early_scan=scan), None
         if combiner.is_shared and index.scope == request.scope:
             early = search_early(index, asked, ranking)
         return _answered(engine, ranking, request, asked, embedder, early)

@@ -68,7 +68,7 @@ class VectorQuery(NamedTuple):
 
 
 class Question(NamedTuple):
-    """A checked recall: the query, the limits of the answer, and a scan made before, if any."""
+    """A checked recall: the query, the limits of the answer, and an early scan, if any."""
 
     query: str | None
     words: Query
@@ -78,7 +78,7 @@ class Question(NamedTuple):
     min_score: float
     min_similarity: float
     allowed: Positions | None = None
-    early: EarlyScan | None = None
+    early_scan: EarlyScan | None = None
 
 
 class TopK(NamedTuple):
@@ -202,7 +202,7 @@ class Search:
         scan, excluded = None, self._excluded(allowed)
         if (vector := self._vector) is not None:
             column = self._index.vector_column(vector.name, len(vector.query))
-            scan = column.scan(vector.query, allowed, self._question.early)
+            scan = column.scan(vector.query, allowed, self._question.early_scan)
         if excluded is None:
             return _Candidates(self._keyword, scan)
         if scan is not None:
