@@ -35,7 +35,7 @@ from bethink.storage.sqlite import connection as connections
 
 from ..stored import assert_unlocked
 from .inside import connections_of, engine_of
-from .storage.processes import Child, Say, ask, forks, together
+from .storage.processes import Child, Say, ask, fork, forks, together
 from .storage.replay import assert_journal_is_state, unverified
 from .storage.scripts import State, script, state_of
 
@@ -174,10 +174,6 @@ def test_a_refused_call_changes_nothing(
     assert_journal_is_state(store)
 
 
-def fork(_: MemoryStore) -> None:
-    Child(lambda _: None).result()
-
-
 def limit(store: MemoryStore, pages: int | None = None) -> None:
     """Let the file grow to so many pages, or not at all."""
     writer = connections_of(store)._writer
@@ -219,55 +215,6 @@ def test_threads_on_a_full_disk_know_what_was_stored(store: MemoryStore, path: P
     store.store("now it fits")
     assert_journal_is_state(store)
     assert (integrity(path), unverified(path)) == ([("ok",)], [])
-
-
-def test_a_commit_that_fails_fails_all_it_was_to_serve(path: Path) -> None:
-    with opened(path) as store:
-        writer = connections_of(store)._writer
-        writer.set_authorizer(lambda _, what, *__: int(what == "COMMIT"))
-        with ThreadPoolExecutor(4) as threads:
-            tries = [threads.submit(store.store, f"memory {n}") for n in range(12)]
-        assert all(isinstance(each.exception(), StorageError) for each in tries)
-        writer.set_authorizer(None)
-        assert (store.count(), store.log()) == (0, [])
-        store.store("a memory")
-        assert_journal_is_state(store)
-
-
-def test_a_commit_that_fails_leaves_no_transaction_open(store: MemoryStore, path: Path) -> None:
-    writer = connections_of(store)._writer
-    writer.set_authorizer(lambda _, what, *__: int(what == "COMMIT"))
-    with pytest.raises(StorageError):
-        store.store("another")
-    writer.set_authorizer(None)
-    assert store.count() == 1
-    assert_unlocked(path)
-
-
-def test_a_write_does_not_wait_for_a_thread_that_never_comes(store: MemoryStore) -> None:
-    connections_of(store)._waiting += 1
-    store.store("another")
-    connections_of(store)._waiting -= 1
-    assert store.count() == 2
-    assert_unlocked(Path(store.location))
-
-
-@pytest.mark.parametrize("end", [MemoryStore.close, pytest.param(fork, marks=forks)])
-def test_a_commit_that_waits_for_company_is_made_before_the_end(
-    store: MemoryStore, monkeypatch: pytest.MonkeyPatch, end: Callable[[MemoryStore], None]
-) -> None:
-    monkeypatch.setattr(connections, "_TAKEOVER_SECONDS", 3600.0)
-    opened = connections_of(store)
-    opened._waiting += 1
-    with ThreadPoolExecutor(1) as thread:
-        told = thread.submit(store.store, "another", id="r2")
-        while opened._group is None or not opened._write_lock.acquire(blocking=False):
-            assert not told.done()
-        opened._write_lock.release()
-        end(store)
-        assert told.result(timeout=60).id == "r2"
-    with MemoryStore(store.location) as again:
-        assert again.count() == 2
 
 
 def test_a_read_during_an_export_waits_for_nobody(store: MemoryStore) -> None:
@@ -419,26 +366,6 @@ def test_threads_lose_nothing_of_each_other(
         found = {hit.memory.id for hit in store.recall("whales", k=9999, namespace=EVERYWHERE)}
         whales = [record for record in store.all(namespace=EVERYWHERE)]
         assert found >= {record.id for record in whales if "whales" in record.content}
-
-
-@pytest.mark.slow
-def test_a_thread_that_fails_does_not_harm_those_it_wrote_with(path: Path) -> None:
-    with opened(path) as store:
-        store.store("taken", id="taken")
-
-        def write(name: str) -> list[str]:
-            done = []
-            for n in range(25):
-                done.append(store.store("good", id=f"{name}{n}").id)
-                with pytest.raises(ValidationError):
-                    store.store_many(["lost", {"content": "bad", "id": "taken"}])
-            return done
-
-        with ThreadPoolExecutor(6) as threads:
-            done = [id for ids in threads.map(write, "abcdef") for id in ids]
-        assert {record.id for record in store.all()} == {"taken", *done}
-        assert_journal_is_state(store)
-    assert unverified(path) == []
 
 
 @pytest.mark.slow

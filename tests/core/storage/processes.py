@@ -113,6 +113,11 @@ class Child(Generic[Result]):
         return returned
 
 
+def fork(_: object = None) -> None:
+    """Fork this process, and end the child at once."""
+    Child(lambda _: None).result()
+
+
 def ask(say: Say) -> None:
     """In a child, ask whether to go on and wait for the answer."""
     say(_QUESTION)

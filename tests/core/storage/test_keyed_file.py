@@ -25,7 +25,7 @@ from bethink import (
     TamperedError,
     ValidationError,
 )
-from bethink.storage.sqlite import connection as connections
+from bethink.storage.sql import group_commit
 
 from ...stored import alter
 from ..clock import Clock
@@ -495,15 +495,15 @@ class Slow(MemoryAnchor):
 def test_each_of_the_threads_that_share_a_commit_waits_for_the_anchor(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "_TAKEOVER_SECONDS", 3600.0)
+    monkeypatch.setattr(group_commit, "_TAKEOVER_SECONDS", 3600.0)
     anchor = Slow()
     with keyed(path, anchor=anchor) as store, ThreadPoolExecutor(2) as threads:
-        opened = connections_of(store)
+        opened = connections_of(store)._group_commit
         opened._waiting += 1
         first = threads.submit(store.store, "One")
-        while opened._group is None or not opened._write_lock.acquire(blocking=False):
+        while not (opened.is_open and opened.lock.acquire(blocking=False)):
             assert not first.done()
-        opened._write_lock.release()
+        opened.lock.release()
         opened._waiting -= 1
         second = threads.submit(store.store, "Two")
         both = all(anchor.asked.acquire(timeout=10) for _ in range(2))

@@ -17,6 +17,8 @@ import pytest
 
 from bethink import HashEmbedder, MemoryStore, StoreBusyError
 from bethink.storage import sqlite
+from bethink.storage.sql import group_commit
+from bethink.storage.sql.group_commit import GroupCommit
 from bethink.storage.sqlite import connection
 from bethink.storage.sqlite.connection import Connections
 from bethink.storage.sqlite.unused_bytes import UnusedBytes
@@ -216,12 +218,12 @@ def test_an_erasing_takes_its_turn_among_processes_that_write(path: Path) -> Non
 def test_no_transaction_of_other_threads_is_open_while_an_erasing_stands_in_line(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    groups: list[object] = []
+    were_open: list[bool] = []
     left_open = Event()
 
     @contextmanager
     def turn(self: WriteQueue) -> Iterator[None]:
-        groups.append(files._group)
+        were_open.append(files._group_commit.is_open)
         with real(self):
             yield
 
@@ -229,25 +231,25 @@ def test_no_transaction_of_other_threads_is_open_while_an_erasing_stands_in_line
         with files.writing() as connection:
             connection.execute("CREATE TABLE t (id)")
 
-    def leave(self: Connections, group: Any) -> None:
+    def leave(self: GroupCommit[Any], group: Any) -> None:
         left_open.set()
         wait(self, group)
 
-    real, wait = WriteQueue.turn, Connections._wait_for_commit
+    real, wait = WriteQueue.turn, GroupCommit._wait_for_commit
     monkeypatch.setattr(WriteQueue, "turn", turn)
-    monkeypatch.setattr(Connections, "_wait_for_commit", leave)
-    monkeypatch.setattr(connection, "_TAKEOVER_SECONDS", 20)
+    monkeypatch.setattr(GroupCommit, "_wait_for_commit", leave)
+    monkeypatch.setattr(group_commit, "_TAKEOVER_SECONDS", 20)
     files = Connections(str(path), "normal")
-    files._waiting += 1  # a thread that is about to write
+    files._group_commit._waiting += 1  # a thread that is about to write
     writer = Thread(target=write)
     writer.start()
     assert left_open.wait(20)
-    assert files._group is not None
+    assert files._group_commit.is_open
     files.blank(1.0)
     writer.join(20)
-    files._waiting -= 1
+    files._group_commit._waiting -= 1
     files.close()
-    assert groups == [None]
+    assert were_open == [False]
 
 
 def test_nobody_stands_in_line_after_an_erasing(

@@ -24,7 +24,8 @@ from ..sql.maintenance import SQLRepairer, SQLStaging
 from ..sql.where import selection
 from ..sql.writer import SQLWriter, known_id
 from ..urls import check_schema, split, without_password
-from .connection import Connections, PostgresConnection, connected
+from .connection import PostgresConnection, connected
+from .connections import Connections
 from .dialect import TABLES
 from .inspection import PostgresInspection
 from .schema import LATEST, Rights, grant, migrate, version_of
@@ -134,7 +135,7 @@ class PostgresBackend(SQLBackend):
             with self._server.writing() as connection:
                 writer = PostgresWriter(connection, self._tenant)
                 yield writer
-                connection.end = writer.end()
+                connection.last = writer.end()
         except StorageError as error:
             refused = error.__cause__
             if isinstance(refused, psycopg.errors.UniqueViolation):
@@ -265,8 +266,8 @@ class PostgresWriter(SQLWriter):
         of_use = self._place is not None and name.startswith(_USE)
         return f"{name}@{self._place}" if of_use else name
 
-    def end(self) -> tuple[int, bytes]:
-        """Finish the writes, and return position and link of the last entry."""
+    def end(self) -> tuple[int, bytes, float]:
+        """Finish the writes, and return position, link and time of the last entry."""
         if self._erases and self._place is not None:  # once for all erased records
             self._connection.execute("SELECT 1 FROM drop_wider_segments()")
-        return self._head, self._link
+        return self._head, self._link, self._at

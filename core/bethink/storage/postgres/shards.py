@@ -25,7 +25,8 @@ import psycopg
 from ...errors import NotFoundError, StorageError, StoreBusyError, ValidationError
 from ...model.progress import Tell
 from ..urls import add_schema, check_schema, split
-from .connection import GONE, LOCK_SECONDS, MOMENT, connected, lock_key
+from .connection import GONE, connected
+from .connections import LOCK_SECONDS, MOMENT, lock_key
 from .copying import Copy
 from .schema import SHARD, copy_rights, create_tables, migrate
 from .vector_indexes import SETTING

@@ -25,7 +25,8 @@ from ...model.port import DIMENSION_SETTING, IndexData, Row
 from ...model.progress import Tell
 from ..sql.authenticator import NO_AUTH
 from ..sql.rows import LISTED, Listed, read_head, read_setting
-from .connection import GONE, Connections
+from .connection import GONE
+from .connections import Connections
 from .schema import granted_rights
 
 if TYPE_CHECKING:

@@ -7,12 +7,13 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from functools import partial
 from typing import Any, Final, Literal
 
 from ...errors import CorruptStoreError, StorageError, StoreBusyError, StoreClosedError
 from ...model.forks import fork_lock
+from ..sql.group_commit import Group, GroupCommit, acquire
 from ..sql.rows import readable_or_bytes
 from .opening import (
     MEMORY,
@@ -34,8 +35,6 @@ BUSY_SECONDS: Final = 30.0
 SMALL_BYTES: Final = 1 << 25
 """A file of fewer bytes is written anew in memory, and in no time."""
 
-_MAX_GROUP: Final = 64  # threads in a commit
-_TAKEOVER_SECONDS: Final = 0.05
 _CHECKPOINT_SECONDS: Final = 0.05
 _PAUSE_SECONDS: Final = 0.005
 _FILE_BYTES: Final = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
@@ -47,27 +46,38 @@ _LOG_IN_USE: Final = (
 _NEW_STATE: Final = "INSERT INTO clock_steps VALUES (-1)", "DELETE FROM clock_steps WHERE seq = -1"
 
 
-class _Group:
-    """The threads that share a commit."""
+class _Transaction:
+    """The open write transaction of *writer*, a connection to the file at *path*."""
 
-    def __init__(self) -> None:
-        self.members = 0
-        self.ended = False
-        self.error: BaseException | None = None
-        self._open = threading.Lock()  # faster than an Event
-        self._open.acquire()
+    def __init__(self, path: str, writer: Connection) -> None:
+        self.location = path
+        self._writer = writer
 
-    def end(self, error: BaseException | None = None) -> None:
-        """Wake the waiting threads: the transaction is over."""
-        self.error = error
-        self.ended = True
-        self._open.release()
+    def begin_part(self) -> None:
+        self._writer.execute("SAVEPOINT part")
 
-    def wait(self, seconds: float) -> bool:
-        """Wait at most *seconds* for the end; return whether the transaction is over."""
-        if not self.ended and self._open.acquire(timeout=seconds):
-            self._open.release()
-        return self.ended
+    def end_part(self, *, first: bool) -> None:
+        if not first:
+            self._writer.execute("RELEASE part")
+
+    def undo_part(self, *, first: bool) -> bool:
+        if not self._writer.in_transaction:  # SQLite undid all: the disk is full
+            return False
+        if first:
+            self._writer.execute("ROLLBACK")
+        else:
+            self._writer.execute("ROLLBACK TO part")
+            self._writer.execute("RELEASE part")
+        return not first
+
+    def commit(self) -> None:
+        try:
+            # Without a write-ahead log, a reader may block the commit for a moment.
+            run_unlocked(self._writer, "COMMIT", time.monotonic() + BUSY_SECONDS, _PAUSE_SECONDS)
+        except BaseException:
+            if self._writer.in_transaction:
+                self._writer.execute("ROLLBACK")
+            raise
 
 
 class Connections:
@@ -141,13 +151,12 @@ class Connections:
     def _create_locks(self) -> None:
         # Reentrant, so that a lock left by an interrupted call does not lock out the same thread.
         self._long_lock = threading.RLock()
-        self._write_lock = threading.RLock()
-        self._read_lock = self._write_lock if self.path == MEMORY else threading.RLock()
+        is_file = self.path != MEMORY  # readers in memory would see uncommitted rows
+        self._group_commit = GroupCommit(self._begin, shares=is_file)
+        self._write_lock = self._group_commit.lock
+        self._read_lock = threading.RLock() if is_file else self._write_lock
         self._aside_lock = threading.RLock()
-        self._waiting_lock = threading.Lock()
         self._wake_lock = threading.Lock()
-        self._waiting = 0
-        self._group: _Group | None = None
 
     def writing(self) -> AbstractContextManager[sqlite3.Connection]:
         """Hold the write transaction: committed at the end of the body, or undone on an exception.
@@ -155,93 +164,25 @@ class Connections:
         Waiting threads enter the same transaction, and all return after the shared commit. A body
         that fails undoes only the body's own work.
         """
-        return _Use(self.path, self._enter_group, self._leave_group)
+        return _Use(self.path, self._enter_group, self._group_commit.leave)
 
-    def _enter_group(self) -> tuple[Connection, _Group]:
-        """Enter the open transaction, or begin one."""
+    def _enter_group(self) -> tuple[Connection, Group[_Transaction]]:
         if self.read_only:
             raise StorageError(self.path, READ_ONLY)
-        with self._waiting_lock:
-            self._waiting += 1
-        try:
-            _acquire(self._write_lock)
-        except BaseException:
-            self._stop_waiting()
-            raise
-        try:
-            self._stop_waiting()
-            self._wake()
-            # A savepoint lets a body that fails keep the work of the threads before.
-            if self._group is None:
-                self._group = self._begin_group()
-            else:
-                self._writer.execute("SAVEPOINT member")
-            self._group.members += 1
-            return self._writer, self._group
-        except BaseException:
-            self._write_lock.release()
-            raise
+        group = self._group_commit.enter()
+        return self._writer, group
 
-    def _begin_group(self) -> _Group:
+    def _begin(self) -> _Transaction:
+        self._wake()
         try:
             self._writer.wait_for_locks(0)  # the queue is fairer than SQLite
             self._queue.begin(self._writer)
             self._check_file()
-            return _Group()
+            return _Transaction(self.path, self._writer)
         except BaseException:
             if self._writer.in_transaction:  # interrupted right after BEGIN
                 self._writer.execute("ROLLBACK")
             raise
-
-    def _stop_waiting(self) -> None:
-        with self._waiting_lock:
-            self._waiting -= 1
-
-    def _leave_group(self, group: _Group, error: BaseException | None) -> None:
-        """End this thread's part; commit unless a waiting thread takes the transaction over."""
-        undo = error is not None
-        try:
-            if undo and not self._writer.in_transaction:  # SQLite undid all: the disk is full
-                self._group = None
-                group.end(error)
-            elif group.members > 1:
-                if undo:
-                    self._writer.execute("ROLLBACK TO member")
-                self._writer.execute("RELEASE member")
-            elif undo:
-                self._group = None
-                self._writer.execute("ROLLBACK")
-            shared = self._reader is self._writer  # readers would see uncommitted rows
-            taken_over = self._waiting > 0 and group.members < _MAX_GROUP and not shared
-            if self._group is not None and not taken_over:
-                self._commit(group)
-        finally:
-            self._write_lock.release()
-        if not undo:
-            self._wait_for_commit(group)
-
-    def _wait_for_commit(self, group: _Group) -> None:
-        """Wait for the commit; commit if the waiting thread did not take over in time."""
-        while not group.wait(_TAKEOVER_SECONDS):
-            if self._write_lock.acquire(blocking=False):
-                try:
-                    if self._group is group:
-                        self._commit(group)
-                finally:
-                    self._write_lock.release()
-        if group.error is not None:
-            raise group.error
-
-    def _commit(self, group: _Group) -> None:
-        self._group, failure = None, None
-        try:
-            # Without a write-ahead log, a reader may block the commit for a moment.
-            run_unlocked(self._writer, "COMMIT", time.monotonic() + BUSY_SECONDS, _PAUSE_SECONDS)
-        except BaseException as error:
-            failure = error
-            if self._writer.in_transaction:
-                self._writer.execute("ROLLBACK")
-        group.end(failure)
 
     def reading(self) -> AbstractContextManager[sqlite3.Connection]:
         """Hold a connection for single statements.
@@ -258,13 +199,13 @@ class Connections:
     def _acquire_reader(self) -> tuple[Connection, threading.RLock]:
         """Return a connection to read from, and the lock held for the connection."""
         lock = self._write_lock
-        free = _acquire(lock, blocking=self.path == MEMORY)
-        if free and self._group is not None:  # the writer's transaction is open
+        free = acquire(lock, blocking=self.path == MEMORY)
+        if free and self._group_commit.is_open:
             lock.release()
             free = False
         if not free:
             lock = self._read_lock
-            _acquire(lock)
+            acquire(lock)
         try:
             self._wake()
             connection = self._writer if free else self._reader
@@ -402,8 +343,7 @@ class Connections:
         """Let other threads read only, with no write transaction open."""
         with self._long_lock, self._write_lock:
             self._wake()
-            if self._group is not None:
-                self._commit(self._group)
+            self._group_commit.commit()
             yield
 
     @contextmanager
@@ -417,8 +357,7 @@ class Connections:
         with self._long_lock, self._aside_lock, self._write_lock:
             if self._closed:
                 return
-            if self._group is not None:
-                self._commit(self._group)
+            self._group_commit.commit()
             self._closed = True
             self._writer.close()
             if not self.read_only:
@@ -435,8 +374,7 @@ class Connections:
         self._long_lock.acquire()
         self._aside_lock.acquire()
         self._write_lock.acquire()
-        if self._group is not None:
-            self._commit(self._group)
+        self._group_commit.commit()
         self._read_lock.acquire()
         if not (self._closed or self._asleep or self.path == MEMORY):
             self._asleep = True
@@ -495,16 +433,6 @@ class _Use(translate_errors):
             super().__exit__(type(failed), failed, None)
             raise
         super().__exit__(kind, error, trace)
-
-
-def _acquire(lock: threading.RLock, *, blocking: bool = True) -> bool:
-    """Acquire *lock* unless interrupted; return whether *lock* is held."""
-    try:
-        return lock.acquire(blocking)
-    except BaseException:
-        with suppress(RuntimeError):  # interrupted before the lock was acquired
-            lock.release()
-        raise
 
 
 def _identify(path: str, *, follow: bool = True) -> tuple[FileId | None, int]:
