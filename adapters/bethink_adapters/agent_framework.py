@@ -35,9 +35,10 @@ from bethink.adapting import (
     turn_key,
 )
 
+from .shared.defaults import DEFAULT_BUDGET_TOKENS, DEFAULT_K
 from .shared.erasing import erase_user
 from .shared.opening import StoreOrPath, open_store
-from .shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K, Recalling
+from .shared.recalling import Recalling
 from .shared.subclassing import made_on, refuse_unknown
 from .shared.texts import jsonable, storable
 from .shared.turns import aremember_turns, id_text, thread_name, turn

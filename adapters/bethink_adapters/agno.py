@@ -36,9 +36,10 @@ from bethink.adapting import (
     suggesting,
 )
 
+from .shared.defaults import DEFAULT_BUDGET_TOKENS, DEFAULT_K
 from .shared.extras import require
 from .shared.opening import StoreOrPath, open_store
-from .shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K, Recalling
+from .shared.recalling import Recalling
 from .shared.turns import id_text, thread_name, turn
 
 _logger: Final = logging.getLogger(__name__)

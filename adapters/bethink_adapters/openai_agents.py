@@ -28,10 +28,11 @@ from bethink.adapting import (
     suggesting,
 )
 
+from .shared.defaults import DEFAULT_BUDGET_TOKENS, DEFAULT_K
 from .shared.erasing import erase_user
 from .shared.extras import needs, require
 from .shared.opening import StoreOrPath, open_store
-from .shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K, Recalling
+from .shared.recalling import Recalling
 from .shared.texts import storable
 from .shared.turns import id_text
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from ..shared.defaults import DEFAULT_BUDGET_TOKENS, DEFAULT_K
 from ..shared.extras import needs
-from ..shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K
 from .context import MemoryModelContext
 from .memory import AgentMemory
 

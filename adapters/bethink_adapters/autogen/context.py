@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from bethink import ValidationError
 from bethink.adapting import suggesting
 
+from ..shared.defaults import DEFAULT_BUDGET_TOKENS, DEFAULT_K
 from ..shared.opening import StoreOrPath
-from ..shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K
 from .messages import all_texts, recall_queries, results_since, show
 from .settings import Settings
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from bethink import Subtree, ValidationError
 from bethink.adapting import add_turns, covers, explaining, finish_in_thread, suggesting
 
+from ..shared.defaults import DEFAULT_BUDGET_TOKENS, DEFAULT_K
 from ..shared.opening import StoreOrPath
-from ..shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K
 from ..shared.texts import askable
 from .contents import to_content, to_event, to_item, to_turns
 from .messages import ContextView, all_texts, recall_queries

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from ..shared.defaults import DEFAULT_BUDGET_TOKENS, DEFAULT_K
 from . import output
 from .arguments import (
     AS_OF,
@@ -27,7 +28,9 @@ _MODES: Final = ("hybrid", "keyword", "semantic")
 
 @command(
     _QUERY,
-    argument("-k", type=int, default=5, metavar="N", help="at most N memories (5)"),
+    argument(
+        "-k", type=int, default=DEFAULT_K, metavar="N", help=f"at most N memories ({DEFAULT_K})"
+    ),
     argument(
         "--mode", choices=_MODES, default="hybrid", help="compare both, words, or vectors (hybrid)"
     ),
@@ -76,9 +79,9 @@ def recall(context: Context) -> Reply:
     argument(
         "--budget",
         type=int,
-        default=800,
+        default=DEFAULT_BUDGET_TOKENS,
         metavar="TOKENS",
-        help="the most tokens of the block (800)",
+        help=f"the most tokens of the block ({DEFAULT_BUDGET_TOKENS})",
     ),
     AS_OF,
     FILTER,
@@ -105,7 +108,13 @@ def context(context: Context) -> Reply:
 @command(
     ID,
     _QUERY,
-    argument("-k", type=int, default=5, metavar="N", help="the answer has at most N memories (5)"),
+    argument(
+        "-k",
+        type=int,
+        default=DEFAULT_K,
+        metavar="N",
+        help=f"the answer has at most N memories ({DEFAULT_K})",
+    ),
     AS_OF,
     FILTER,
     example="bethink why ef5a0645 'when is standup?'",

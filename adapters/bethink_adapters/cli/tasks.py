@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from ..shared.defaults import DEFAULT_BUDGET_TOKENS
 from ..surface.location import project_namespace
 from . import output
 from .arguments import SHORT_ID, find_ids
@@ -36,9 +37,9 @@ _OLD_SECONDS: Final = 3_600.0
     argument(
         "--budget",
         type=int,
-        default=800,
+        default=DEFAULT_BUDGET_TOKENS,
         metavar="TOKENS",
-        help="context: the most tokens of the block (800)",
+        help=f"context: the most tokens of the block ({DEFAULT_BUDGET_TOKENS})",
     ),
     argument(
         "--allow-failed",

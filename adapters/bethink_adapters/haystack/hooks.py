@@ -18,9 +18,10 @@ from bethink.adapting import (
     suggesting,
 )
 
+from ..shared.defaults import DEFAULT_BUDGET_TOKENS, DEFAULT_K
 from ..shared.extras import require
 from ..shared.opening import StoreOrPath, open_store, path_of
-from ..shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K, Recalling
+from ..shared.recalling import Recalling
 from ..shared.turns import thread_name, turn
 
 if TYPE_CHECKING:

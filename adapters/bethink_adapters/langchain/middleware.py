@@ -28,8 +28,9 @@ from typing import (
 
 from bethink.adapting import TokenCounter, check_namespace, finish_in_thread, one_of
 
+from ..shared.defaults import DEFAULT_BUDGET_TOKENS, DEFAULT_K
 from ..shared.opening import StoreOrPath, open_store
-from ..shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K, Recalling
+from ..shared.recalling import Recalling
 from ..shared.subclassing import made_on
 from .messages import plain_text
 from .speech import is_shown, last_turn, preceding

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from bethink.adapting import Mode, Scope, Where, check_scope, integer, number
 
+from ..shared.defaults import DEFAULT_K
 from ..shared.opening import open_store
-from ..shared.recalling import DEFAULT_K
 from ..shared.subclassing import refuse_unknown
 from ..shared.texts import askable
 from .documents import check_mode, part, to_memory

@@ -17,8 +17,9 @@ from bethink.adapting import (
     pack,
 )
 
+from ..shared.defaults import DEFAULT_BUDGET_TOKENS, DEFAULT_K
 from ..shared.opening import open_store
-from ..shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K, Recalling
+from ..shared.recalling import Recalling
 from ..shared.turns import thread_name, turn
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from bethink import MemoryStore, SimilarMemoryError
 
+from ..shared.defaults import DEFAULT_BUDGET_TOKENS
 from ..surface.verbs import Judgement, elsewhere, judge
 from .advice import check_place, no_key, not_found
 from .answers import (
@@ -68,7 +69,10 @@ class Calls:
         return recalled(hits, budget_tokens, advice)
 
     def context(
-        self, query: str = "", namespace: str | None = None, budget_tokens: int = 800
+        self,
+        query: str = "",
+        namespace: str | None = None,
+        budget_tokens: int = DEFAULT_BUDGET_TOKENS,
     ) -> Answer:
         """Pack memories into one block."""
         room = budget_tokens
@@ -264,7 +268,7 @@ class Calls:
         task: str | None = None,
         ids: Iterable[str] = (),
         namespace: str | None = None,
-        budget_tokens: int = 800,
+        budget_tokens: int = DEFAULT_BUDGET_TOKENS,
     ) -> Answer:
         """List tasks, show what helps with them, link tasks with memories, or score closed ones."""
         from .task_calls import tasks

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
+from ..shared.defaults import DEFAULT_BUDGET_TOKENS
+
 Tool = dict[str, Any]
 
 MAX_TEXT: Final = 100_000
@@ -107,7 +109,7 @@ USUAL: Final[tuple[Tool, ...]] = (
         {
             "query": {"type": "string", "maxLength": 10_000},
             "namespace": _NAMESPACE,
-            "budget_tokens": _whole(100, 8_000, 800),
+            "budget_tokens": _whole(100, 8_000, DEFAULT_BUDGET_TOKENS),
         },
         answer={"text": _TEXT, "tokens": _COUNT, "ids": _TEXTS},
         reads=True,
@@ -227,7 +229,7 @@ MORE: Final[tuple[Tool, ...]] = (
             "task": {**_ID, "description": "id of the task, for context and link"},
             "ids": {**_IDS, "description": "memories to link"},
             "namespace": {"type": "string", "description": "else the project's"},
-            "budget_tokens": _whole(100, 8_000, 800),
+            "budget_tokens": _whole(100, 8_000, DEFAULT_BUDGET_TOKENS),
         },
         ["action"],
         answer={"action": _TEXT},

@@ -18,8 +18,9 @@ from bethink.adapting import (
     check_scope,
 )
 
+from ..shared.defaults import DEFAULT_BUDGET_TOKENS, DEFAULT_K
 from ..shared.opening import StoreOrPath, open_store
-from ..shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K, Recalling
+from ..shared.recalling import Recalling
 from ..shared.subclassing import made_on
 from ..shared.turns import aremember_turns, thread_name, turn
 from .messages import drop_refused, drop_tool_prompts, is_prompt, prompt_text, spoken_texts

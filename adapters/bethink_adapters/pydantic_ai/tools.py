@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 from bethink import BethinkError
 from bethink.adapting import check_namespace, explaining, finish_in_thread
 
+from ..shared.defaults import DEFAULT_K
 from ..shared.extras import needs
 from ..shared.opening import StoreOrPath, open_store
-from ..shared.recalling import DEFAULT_K, Recalling
+from ..shared.recalling import Recalling
 
 if TYPE_CHECKING:
     from pydantic_ai import FunctionToolset, RunContext

@@ -8,6 +8,7 @@ from pydantic import ConfigDict, Field
 
 from bethink.adapting import Mode
 
+from ..shared.defaults import DEFAULT_BUDGET_TOKENS
 from .filters import Where
 from .settings import MAX_BATCH, MAX_HITS
 from .types import (
@@ -135,7 +136,7 @@ class PackBody(RecallBody):
     """A search whose hits are packed into a text for a prompt."""
 
     k: Annotated[int, Field(ge=0, le=MAX_HITS), Integral] = 100
-    budget_tokens: Annotated[int, Field(ge=0, le=1_000_000), Integral] = 800
+    budget_tokens: Annotated[int, Field(ge=0, le=1_000_000), Integral] = DEFAULT_BUDGET_TOKENS
 
 
 class WhyBody(Searching):

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from bethink import MemoryRecord, Packed, WhyNot
 from bethink.adapting import find_near_duplicates
 
+from ..shared.defaults import DEFAULT_BUDGET_TOKENS
 from . import results, types
 from .caller import Caller, Client, moment
 from .filters import plain
@@ -88,7 +89,7 @@ def context(
     query: Annotated[types.Query, Query(max_length=2_000)] = "",
     namespace: Named = None,
     subtree: Switch = False,
-    budget_tokens: Annotated[int, Query(ge=0, le=1_000_000)] = 800,
+    budget_tokens: Annotated[int, Query(ge=0, le=1_000_000)] = DEFAULT_BUDGET_TOKENS,
     as_of: At = None,
 ) -> Response:
     """Pack memories for a prompt; without a query the newest and most important."""

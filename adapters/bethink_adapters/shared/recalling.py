@@ -28,18 +28,13 @@ from bethink.adapting import (
     pack,
 )
 
+from .defaults import DEFAULT_BUDGET_TOKENS, DEFAULT_K
 from .texts import askable
 
 _logger: Final = logging.getLogger(__name__)
 
 _MANY: Final = 1024
 """Above this number of memories asked for, any number found is enough."""
-
-DEFAULT_K: Final = 5
-"""The number of memories that an adapter recalls unless told otherwise."""
-
-DEFAULT_BUDGET_TOKENS: Final = 800
-"""The most tokens of an adapter's block unless told otherwise."""
 
 NOTHING: Final = Packed("", 0, (), ())
 

@@ -56,7 +56,7 @@ type Instant = Time | null | { [Operator in keyof Schemas["Moments"]]: Instant |
 
 /** A filter: fields with values or conditions, `$and`, `$or`, `$not`, metadata and value. */
 export type Where = {
-  [Field in "id" | "namespace" | "key" | "thread" | "author" | "category" | "source"]?: Text;
+  [Field in "id" | "namespace" | "content" | "key" | "thread" | "author" | "category" | "source" | "supersededBy"]?: Text;
 } & { tags?: Tags } & { [Field in "importance" | "confidence" | "accessCount" | "outcome"]?: Measure } & {
   [Field in "createdAt" | "occurredAt" | "updatedAt" | "expiresAt" | "lastAccessedAt"]?: Instant;
 } & { [Path in "value" | `metadata.${string}` | `value.${string}`]?: Inside } & {

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from bethink import MemoryStore
+from bethink.model.records import Common
 from bethink_adapters.cli import output
-from bethink_adapters.cli.arguments import moment_of, time_of
+from bethink_adapters.cli.arguments import FIELDS, moment_of, time_of
 from bethink_adapters.cli.command import Failure
 
 from .conftest import Run, ids
@@ -485,3 +486,9 @@ def test_undo_takes_the_last_entry_back(run: Run, file: Path) -> None:
     MemoryStore("fresh.db").close()
     done = run("--db", "fresh.db", "undo")
     assert (done.code, done.err) == (1, "bethink: nothing can be undone yet\n")
+
+
+# Inner module: the names of the fields are stated there alone.
+def test_every_field_of_a_memory_has_an_argument() -> None:
+    names = {argument.flags[0][2:].replace("-", "_") for argument in FIELDS}
+    assert names == {*Common.__annotations__, "tag"} - {"namespace", "tags", "vectors"}

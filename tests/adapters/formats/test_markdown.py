@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bethink import EVERYWHERE, KeyedMemory, MemoryRecord, MemoryStore, StorageError, Subtree
-from bethink.model.records import Changes
+from bethink.model.records import Changes, Fields
 from bethink.testing import FrozenClock
 from bethink_adapters.formats import export_markdown, import_from, read_markdown
 from bethink_adapters.formats.markdown.note import from_note, to_note
@@ -46,10 +46,14 @@ def exact(store: MemoryStore) -> dict[str, MemoryRecord]:
 def test_everything_comes_back_as_it_was(
     store: MemoryStore, other: MemoryStore, vault: Path
 ) -> None:
-    store.store("Ann likes *tea*\n\n---\n# not a head\r\n  ", namespace="users/ann", author="Ann",
-                key="drink", thread="t", category="preference", tags=["a: b", "#c", "日本"],
-                importance=0.1, confidence=0.3, source="chat", occurred_at=1700000000.1234567,
-                expires_at=4.1e9, metadata={"a": {"b": [1, None, "\ud800\x85\u2028"]}})  # fmt: skip
+    every = Fields(
+        namespace="users/ann", author="Ann", key="drink", thread="t", category="preference",
+        tags=["a: b", "#c", "日本"], importance=0.1, confidence=0.3, source="chat",
+        occurred_at=1700000000.1234567, expires_at=4.1e9, value={"count": 0}, id="r1",
+        metadata={"a": {"b": [1, None, "\ud800\x85\u2028"]}},
+    )  # fmt: skip
+    assert Fields.__annotations__.keys() - every.keys() == {"vectors", "supersedes"}
+    store.store("Ann likes *tea*\n\n---\n# not a head\r\n  ", **every)
     store.store("", value={"count": 0})
     store.store("", value=False, id="id: [1]\n../../x")
     store.store("plain")

@@ -12,8 +12,10 @@ import pytest
 from fastapi.testclient import TestClient
 
 from bethink import MemoryStore
-from bethink.model.filters import ORDERINGS, RELATIONS
+from bethink.model.filters import COLUMNS, ORDERINGS, RELATIONS
+from bethink.model.records import Common
 from bethink.testing import FrozenClock
+from bethink_adapters.rest import filters, models
 
 from .serving import ANN, Client, client_of
 
@@ -275,6 +277,12 @@ NO_RELATIONS = {
     *(("tags", order) for order in ORDERINGS),
     *((field, find) for field in ("importance", "occurred_at") for find in SEARCHES),
 }
+
+
+# Inner module: the names of the fields are stated there alone.
+def test_every_field_of_a_memory_is_taken() -> None:
+    assert set(models.Common.model_fields) == Common.__annotations__.keys() - {"namespace"}
+    assert set(filters.Where.model_fields) == {*COLUMNS, "tags", "every", "some", "opposite"}
 
 
 # Inner module: the names of the operators are stated there alone.
