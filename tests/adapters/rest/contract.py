@@ -65,7 +65,7 @@ def main(arguments: list[str]) -> int:
         command = ["schemathesis", "--config-file", str(config), "run"]
         command += [f"{server.address}openapi.json", "--no-color"]
         command += ["-H", f"Authorization: Bearer {server.token}"]
-        command += ["--phases", "examples,fuzzing,stateful", "--max-examples", "25"]
+        command += ["--phases", "examples,fuzzing,stateful", "--max-examples", "15"]
         # The simplest filter that hypothesis finds is long; the check is about speed alone.
         command += ["--suppress-health-check", "large_base_example"]
         path = os.pathsep.join([name, os.environ.get("PYTHONPATH", "")])

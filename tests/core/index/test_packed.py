@@ -22,7 +22,7 @@ from ..twin import Asked, Twin, assert_same
 WORDS = ["red", "cat", "dog", "boat", "when", "blue", "paint", "always", "tomorrow", "which", "sea"]
 SPANS: list[Any] = [EVERYWHERE, Subtree("n")]
 BOUND = 60_000
-SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 3))]
+SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))]
 
 
 @pytest.fixture
