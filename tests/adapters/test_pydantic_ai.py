@@ -26,7 +26,7 @@ from pydantic_ai import (
     capture_run_messages,
     messages,
 )
-from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.capabilities import AbstractCapability, ProcessHistory
 from pydantic_ai.messages import (
     ModelMessage,
     ModelMessagesTypeAdapter,
@@ -193,6 +193,27 @@ def test_a_streamed_run_is_shown_it_too(store: MemoryStore) -> None:
 
     assert "likes" not in str(asyncio.run(streamed()))
     assert "Ann likes pizza Margherita." in scripted.prompts[0][0]
+    assert [each.content for each in store.all(namespace="said")] == ["Which pizza?", "Margherita!"]
+
+
+@pytest.mark.parametrize("comes_first", [False, True])
+def test_what_processes_the_history_does_not_see_what_was_recalled(
+    store: MemoryStore, comes_first: bool
+) -> None:
+    store.store("Ann likes pizza Margherita.")
+    seen: list[str] = []
+
+    def process(history: list[ModelMessage]) -> list[ModelMessage]:
+        seen.extend(prompts_in(history))
+        return history
+
+    recall = in_default(store, remember="said")
+    both = [ProcessHistory(process), recall] if comes_first else [recall, ProcessHistory(process)]
+    scripted = Scripted("Margherita!")
+    result = run("Which pizza?", scripted, *both)
+    assert "Ann likes pizza Margherita." in scripted.prompts[0][0]
+    assert seen == ["Which pizza?"]
+    assert prompts_in(result.all_messages()) == ["Which pizza?", "Margherita!"]
     assert [each.content for each in store.all(namespace="said")] == ["Which pizza?", "Margherita!"]
 
 

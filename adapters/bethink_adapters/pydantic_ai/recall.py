@@ -96,7 +96,18 @@ class MemoryRecall(_Base):
         request_context: ModelRequestContext,
         handler: WrapModelRequestHandler,
     ) -> ModelResponse:
-        """Put the recalled memories in front of the last question, in the request only."""
+        """Do the work of ``prepare_model_request`` for releases without the hook."""
+        if not hasattr(super(), "prepare_model_request"):
+            await self.prepare_model_request(ctx, request_context)
+        return await handler(request_context)
+
+    async def prepare_model_request(
+        self, ctx: RunContext[Any], request_context: ModelRequestContext
+    ) -> ModelRequestContext:
+        """Put the recalled memories in front of the last question, in the request only.
+
+        The hook comes after every ``ProcessHistory``, so no history holds the memories.
+        """
         messages = list(request_context.messages)
         place, query = _question([drop_tool_prompts(message, ctx.prompt) for message in messages])
         if query not in self._known:
@@ -106,7 +117,7 @@ class MemoryRecall(_Base):
         if block := self._known[query].text:
             messages[place] = _with_block(cast("ModelRequest", messages[place]), block)
             request_context.messages = messages
-        return await handler(request_context)
+        return request_context
 
     async def after_run(
         self, ctx: RunContext[Any], *, result: AgentRunResult[Any]
