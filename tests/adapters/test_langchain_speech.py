@@ -316,6 +316,26 @@ def test_a_question_after_the_last_checkpoint_is_new(store: MemoryStore) -> None
     assert len(contents(store)) == 6
 
 
+def test_questions_to_an_agent_inside_a_tool_are_all_kept(store: MemoryStore) -> None:
+    memory = MemoryMiddleware(store, namespace="default")
+    cook: Any = create_agent(Model(replies=["Basil.", "Yeast."]), middleware=[memory])
+
+    def ask_cook(question: str) -> str:
+        """Ask the cook."""
+        return str(cook.invoke(asked(question))["messages"][-1].content)
+
+    questions = ["What is on top?", "What is in the dough?"]
+    calls = [calling("ask_cook", question=each) for each in questions]
+    agent: Any = create_agent(
+        Model(replies=["Hello.", *calls, "Basil and yeast."]),
+        [ask_cook],
+        checkpointer=InMemorySaver(),
+    )
+    agent.invoke(asked("Hello."), CONFIG)
+    agent.invoke(asked("What is on a pizza?"), agent.get_state(CONFIG).config)
+    assert contents(store) == [questions[0], "Basil.", questions[1], "Yeast."]
+
+
 def test_parallel_questions_of_a_thread_are_all_kept(store: MemoryStore) -> None:
     agent: Any = create_agent(
         Model(replies=["Noted."]),

@@ -2,7 +2,8 @@
 
 A run from an earlier checkpoint of the thread begins a new branch. The first question of the branch
 takes the place of the question that followed the same message before. For that, the record of a
-question has the ids of the message and of the message before in the metadata.
+question has the ids of the message and of the message before in the metadata. An agent inside a
+tool begins a conversation with each call: the first question of a call takes no place.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 _MESSAGE: Final = "message"
 _AFTER: Final = "after"
+_INSIDE: Final = "|"  # between the node of a graph and the node of the graph inside
 
 
 def store_turns(
@@ -32,8 +34,10 @@ def store_turns(
     *after* has the id of the message before each human message. The answers to a question that was
     forgotten or erased are not stored.
     """
-    name, is_branch = _run()
+    name, is_branch, is_inside = _run()
     thread = thread_name(name)
+    if is_inside:
+        after = {id: before for id, before in after.items() if before}
     turns = to_turns(said, {} if thread is None else after)
     is_answered = any(each.is_answer for each in turns)
     if is_branch or is_answered:
@@ -84,9 +88,10 @@ def _in_place(
     return replace(turn, id=id, fields={**turn.fields, "metadata": {**told, _MESSAGE: id}})
 
 
-def _run() -> tuple[str | None, bool]:
-    """Return the id of the run's thread, if any, and whether the run begins a branch.
+def _run() -> tuple[str | None, bool, bool]:
+    """Return the id of the run's thread, if any, and two facts about the run.
 
+    The facts: whether the run begins a branch, and whether the run is inside a node of a graph.
     LangGraph tells in the metadata of a run from which checkpoint the caller began.
     """
     from langgraph.config import get_config
@@ -94,7 +99,8 @@ def _run() -> tuple[str | None, bool]:
     try:
         config = get_config()
     except RuntimeError:  # called outside of a run
-        return None, False
-    thread = config.get("configurable", {}).get("thread_id")
-    is_branch = "checkpoint_id" in config.get("metadata", {})
-    return None if thread is None else str(thread), is_branch
+        return None, False, False
+    names = config.get("configurable", {})
+    thread, is_branch = names.get("thread_id"), "checkpoint_id" in config.get("metadata", {})
+    is_inside = _INSIDE in names.get("checkpoint_ns", "")
+    return None if thread is None else str(thread), is_branch, is_inside
