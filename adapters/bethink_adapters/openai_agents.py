@@ -17,7 +17,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from bethink import MessageLog
+from bethink import MessageLog, ValidationError
 from bethink.adapting import (
     MAX_CONTENT,
     MAX_LABEL,
@@ -34,7 +34,7 @@ from .shared.extras import needs, require
 from .shared.opening import StoreOrPath, open_store
 from .shared.recalling import Recalling
 from .shared.texts import storable
-from .shared.turns import id_text
+from .shared.turns import id_text, listed
 
 if TYPE_CHECKING:
     from agents import SessionSettings, TResponseInputItem
@@ -81,7 +81,7 @@ class MemorySession:
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         """Add *items*, all or none."""
-        records = [_record(cast("Mapping[str, Any]", item)) for item in items]
+        records = [_record(item) for item in listed("items", items)]
         await finish_in_thread(self.log.append, records)
 
     async def pop_item(self) -> TResponseInputItem | None:
@@ -172,8 +172,10 @@ def _last_question(told: Sequence[Sequence[TResponseInputItem]]) -> tuple[int, s
     return 0, ""
 
 
-def _record(item: Mapping[str, Any]) -> dict[str, Any]:
+def _record(item: object) -> dict[str, Any]:
     """Return *item* as arguments of ``MemoryStore.store``; the text of speech can be recalled."""
+    if not isinstance(item, Mapping):
+        raise ValidationError(f"an item must be a mapping, not {type(item).__name__}")
     text = "\n".join(_texts(item)) if _is_speech(item) else ""
     author = item.get("role") or ("tool" if "output" in item else "assistant")
     return {

@@ -8,6 +8,8 @@ import pytest
 
 pytest.importorskip("langchain_core")
 
+from langchain_core.messages import HumanMessage
+
 from bethink import MemoryStore
 from bethink_adapters import langchain
 
@@ -15,6 +17,9 @@ MISTAKES = [
     ("ChatMessageHistory(store)", "missing a required argument: 'session_id'"),
     ("ChatMessageHistory(store, 's', k=3)", "use 'last'"),
     ("ChatMessageHistory(store, 's').add_messages('hi')", "a list of messages, not str"),
+    ("ChatMessageHistory(store, 's').add_messages({'role': 'user'})", "messages, not dict"),
+    ("ChatMessageHistory(store, 's').add_messages(MESSAGE)", "messages, not HumanMessage"),
+    ("ChatMessageHistory(store, 's').add_messages(None)", "messages, not NoneType"),
     ("message_history_factory(store, keys='session_id')", "a list of at least one key"),
     ("message_history_factory(5)", "MemoryStore(path) opens one"),
     ("ConversationMemory(store)", "missing a required argument: 'session_id'"),
@@ -60,7 +65,7 @@ def told(call: str) -> str:
     """Return the message of the error that *call* raises."""
     names: dict[str, Any] = {name: getattr(langchain, name) for name in langchain.__all__}
     with MemoryStore() as store, pytest.raises((ValueError, TypeError)) as caught:
-        eval(call, names | {"store": store})
+        eval(call, names | {"store": store, "MESSAGE": HumanMessage("hi")})
     return str(caught.value)
 
 

@@ -275,6 +275,24 @@ def test_what_cannot_be_kept_is_refused_whole(store: MemoryStore) -> None:
     assert said(session) == []
 
 
+@pytest.mark.parametrize(
+    ("given", "remedy"),
+    [
+        ({"role": "user", "content": "fine"}, "items must be a list of messages, not dict"),
+        ("fine", "items must be a list of messages, not str"),
+        (None, "items must be a list of messages, not NoneType"),
+        (["fine"], "an item must be a mapping, not str"),
+    ],
+)
+def test_what_is_no_list_of_items_is_answered_with_the_remedy(
+    store: MemoryStore, given: Any, remedy: str
+) -> None:
+    session = MemorySession(store, "s")
+    with pytest.raises(ValidationError, match=remedy):
+        asyncio.run(session.add_items(given))
+    assert said(session) == []
+
+
 # -- recall
 
 

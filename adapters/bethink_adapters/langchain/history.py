@@ -14,7 +14,7 @@ from bethink.adapting import explaining, finish_in_thread, integer, suggesting
 
 from ..shared.extras import require
 from ..shared.opening import StoreOrPath, open_store
-from ..shared.turns import id_text
+from ..shared.turns import id_text, listed
 from .messages import as_message, langchain, role_of, to_item, to_message
 
 if TYPE_CHECKING:
@@ -80,16 +80,14 @@ class ChatMessageHistory(_Base):
         A ``RemoveMessage`` removes the message with its id, or all with the id "__remove_all__".
         Messages with ids that are the newest of the session already are not added again.
         """
-        if isinstance(messages, str):
-            raise ValidationError("messages must be a list of messages, not str")
-        given = [as_message(message) for message in messages]
+        given = [as_message(message) for message in listed("messages", messages)]
         items, gone = self._changed(given)
         self.log.append([] if self._ends_with(items, gone) else items, forget=gone)
         self._as_run_began = None
 
     async def aadd_messages(self, messages: Sequence[BaseMessage | str]) -> None:
         """Add *messages* in one transaction; see ``add_messages``."""
-        await finish_in_thread(self.add_messages, list(messages))
+        await finish_in_thread(self.add_messages, listed("messages", messages))
 
     def add_message(self, message: BaseMessage | str) -> None:
         """Add a message."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -41,6 +41,18 @@ def remember_turns(
 
 
 aremember_turns = make_async_write(remember_turns)
+
+
+def listed(name: str, given: object) -> list[Any]:
+    """Return *given*, a list of messages.
+
+    A single message or text, or no list, raises ``ValidationError`` with the *name* of the
+    parameter.
+    """
+    is_single = isinstance(given, str | bytes | Mapping) or hasattr(given, "content")
+    if is_single or not isinstance(given, Iterable):
+        raise ValidationError(f"{name} must be a list of messages, not {type(given).__name__}")
+    return list(given)
 
 
 def id_text(name: str, value: object) -> str:
