@@ -30,7 +30,7 @@ class BethinkCache(_Base):
     """Cache answers in a *namespace* of a bethink *store*, for *ttl* seconds (None: for ever).
 
     Only the digest of a prompt is stored, and no recall finds an answer. ``clear`` erases, because
-    nobody needs the history of a cache.
+    nobody needs the history of a cache. A store that fails is logged, and the model is asked.
     """
 
     def __init__(
@@ -42,24 +42,27 @@ class BethinkCache(_Base):
 
     def lookup(self, prompt: str, llm_string: str) -> Sequence[Generation] | None:
         """Return the model's answer, None if unknown or unreadable."""
-        found = self.store.get(namespace=self.namespace, key=_key(prompt, llm_string))
-        if found is None:
-            return None
+        key = _key(prompt, llm_string)
         try:
-            return [_generation(each) for each in found.value]
+            found = self.store.get(namespace=self.namespace, key=key)
+            return None if found is None else [_generation(each) for each in found.value]
         except Exception as error:
-            _logger.warning("The cached answer %s cannot be read: %r", found.id, error)
+            _logger.warning("The cached answer %s cannot be read: %r", key, error)
             return None
 
     def update(self, prompt: str, llm_string: str, return_val: Sequence[Generation]) -> None:
         """Keep the model's answer."""
-        self.store.store(
-            "",
-            key=_key(prompt, llm_string),
-            value=[_value(each) for each in return_val],
-            namespace=self.namespace,
-            expires_at=None if self.ttl is None else self.store.clock() + self.ttl,
-        )
+        key = _key(prompt, llm_string)
+        try:
+            self.store.store(
+                "",
+                key=key,
+                value=[_value(each) for each in return_val],
+                namespace=self.namespace,
+                expires_at=None if self.ttl is None else self.store.clock() + self.ttl,
+            )
+        except Exception as error:
+            _logger.warning("The answer %s cannot be cached: %r", key, error)
 
     def clear(self, **kwargs: Any) -> None:
         """Erase all answers."""
