@@ -319,8 +319,11 @@ def test_ids_decide_the_order_whenever_they_were_stored(ids: list[str], bound: i
         assert latest.checkpoint["id"] == "23"
         listed = [each.checkpoint["id"] for each in held(saver, "t")]
         assert listed == sorted(ids, reverse=True)
-        before = saver.list(of("t"), before=of("t", checkpoint_id=f"{bound:02}"), limit=5)
+        older_than = of("t", checkpoint_id=f"{bound:02}")
+        before = saver.list(of("t"), before=older_than, limit=5)
         assert [each.checkpoint["id"] for each in before] == listed[24 - min(bound, 24) :][:5]
+        named = list(saver.list(of("t", checkpoint_id="12"), before=older_than))
+        assert [each.checkpoint["id"] for each in named] == ["12"] * (bound > 12)
 
 
 def test_writes_come_in_the_order_in_which_they_are_applied(store: MemoryStore) -> None:

@@ -269,7 +269,8 @@ class BethinkSaver(Opened, _Base):
             scope = place(self.namespace, thread, graph)
         if id is None:
             return newest(self.store, scope, bound, most)
-        return iter([self.store.all(namespace=scope, where={"key": checkpoint_key(id)})])
+        named = {"key": checkpoint_key(id)}
+        return iter([] if bound and id >= bound else [self.store.all(namespace=scope, where=named)])
 
     def _tuples(self, records: Sequence[MemoryRecord]) -> Iterator[CheckpointTuple]:
         """Yield the checkpoints in *records*, with values and later writes."""
