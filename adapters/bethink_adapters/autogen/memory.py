@@ -158,7 +158,8 @@ class AgentMemory(Settings, _Memory):
         messages = list(given) if isinstance(given, Iterable) else [given]
         for each in messages:
             if not hasattr(each, "source") and not hasattr(each, "messages"):
-                what = type(result).__name__
+                kind, item = type(result).__name__, type(each).__name__
+                what = f"a {kind} with a {item}" if isinstance(result, list | tuple) else kind
                 raise ValidationError(
                     f"record takes a TaskResult or a list of messages, not {what}"
                 )
