@@ -276,6 +276,12 @@ def test_any_text_names_a_conversation(store: MemoryStore) -> None:
     assert [said(kept, name) for name in names] == [[f"in {name!r}"] for name in names]
 
 
+@pytest.mark.parametrize("name", [None, 5])
+def test_what_names_no_conversation_is_refused_by_name(store: MemoryStore, name: Any) -> None:
+    with pytest.raises(ValidationError, match="conversation_id must be a str, not"):
+        now(MemoryConversations(store).load(name))
+
+
 def test_a_deleted_conversation_may_begin_again(store: MemoryStore) -> None:
     kept = MemoryConversations(store)
     for text in ("one", "two", "three"):

@@ -259,6 +259,9 @@ def erase_user(
 
 def _key(conversation_id: str) -> str:
     """Return the key of a conversation's head, also for a blank name."""
+    if not isinstance(conversation_id, str):
+        kind = type(conversation_id).__name__
+        raise ValidationError(f"conversation_id must be a str, not {kind}")
     name = segment(conversation_id)
     return name if name.strip() else str(thread_name(conversation_id))
 
