@@ -23,7 +23,7 @@ from autogen_core.model_context import UnboundedChatCompletionContext
 from autogen_core.models import UserMessage
 from PIL import Image as Picture
 
-from bethink import EVERYWHERE, MemoryStore, ValidationError
+from bethink import EVERYWHERE, MemoryRecord, MemoryStore, ValidationError
 from bethink_adapters.autogen import AgentMemory
 
 from .autogen_runs import add, assistant, called, query
@@ -260,6 +260,28 @@ def test_what_was_cleared_is_not_back_by_an_add_that_was_cancelled() -> None:
     with SlowStore() as slow:
         asyncio.run(clearing(slow))
         assert slow.count() == 0
+
+
+class ForgetfulStore(MemoryStore):
+    """A real store that a parallel call empties right after the next list."""
+
+    is_next = False
+
+    def all(self, *args: Any, **kwargs: Any) -> list[MemoryRecord]:
+        found = super().all(*args, **kwargs)
+        if self.is_next:
+            self.is_next = False
+            self.forget([record.id for record in found])
+        return found
+
+
+def test_what_a_parallel_call_takes_away_is_added_anew() -> None:
+    with ForgetfulStore() as store:
+        memory = AgentMemory(store, namespace="default")
+        add(memory, content("Pizza.", said="once"))
+        store.is_next = True
+        add(memory, content("Pizza.", said="twice"))
+        assert [each.metadata for each in store.all()] == [{"said": "twice"}]
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,10 @@ import logging
 import uuid
 from collections import deque
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from bethink import Subtree, ValidationError
+from bethink import NotFoundError, Subtree, ValidationError
 from bethink.adapting import add_turns, covers, explaining, finish_in_thread, suggesting
 
 from ..shared.defaults import DEFAULT_BUDGET_TOKENS, DEFAULT_K
@@ -196,14 +197,17 @@ class AgentMemory(Settings, _Memory):
         return {"k": wanted, "min_score": threshold, "namespace": scope, "where": where}
 
     def _renew(self, item: dict[str, Any]) -> None:
-        known = self.store.get(namespace=self.namespace, key=item["key"])
-        if known is not None:
-            (newest,) = self.store.all(namespace=self.namespace, order="newest", limit=1)
-            if newest.id == known.id:
-                if known.metadata != item["metadata"]:
-                    self.store.update(known.id, metadata=item["metadata"])
+        while True:
+            known = self.store.get(namespace=self.namespace, key=item["key"])
+            newest = self.store.all(namespace=self.namespace, order="newest", limit=1)
+            if known is None or [each.id for each in newest] != [known.id]:
+                self.store.store(**item, namespace=self.namespace)
                 return
-        self.store.store(**item, namespace=self.namespace)
+            if known.metadata == item["metadata"]:
+                return
+            with suppress(NotFoundError):  # a parallel call may replace or forget the memory
+                self.store.update(known.id, metadata=item["metadata"])
+                return
 
     def _run_name(self, first: Any) -> str:
         """Return the name of the run with *first* as first message; a new run gets a new name."""
