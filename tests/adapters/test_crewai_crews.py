@@ -12,7 +12,14 @@ from typing import Any, ClassVar
 
 import pytest
 
-from bethink import EVERYWHERE, MemoryStore, StorageError, StoreClosedError, segment
+from bethink import (
+    EVERYWHERE,
+    MemoryRecord,
+    MemoryStore,
+    StorageError,
+    StoreClosedError,
+    segment,
+)
 from bethink_adapters.crewai import CrewExternalStorage, CrewStorage, crew_memory, erase_user
 
 from .contract import AdapterContract, GatedStore, SlowStore, cancel_at_gate, cancel_in_write
@@ -534,3 +541,25 @@ def test_nothing_overtakes_a_save_that_is_cancelled() -> None:
     with SlowStore() as slow:
         asyncio.run(deleting(slow))
         assert slow.count(namespace=EVERYWHERE) == 0
+
+
+class DeletingStore(MemoryStore):
+    """A real store in which a parallel call deletes a record right before the next update."""
+
+    is_next = False
+
+    def update(self, id: str, **changes: Any) -> MemoryRecord:
+        if self.is_next:
+            self.is_next = False
+            self.forget(id)
+        return super().update(id, **changes)
+
+
+@unified
+def test_a_record_that_a_parallel_call_deletes_is_saved_anew() -> None:
+    with DeletingStore() as store:
+        storage = CrewStorage(store)
+        storage.save([record("Old.", id="r")])
+        store.is_next = True
+        storage.save([record("New.", id="r"), record("Other.")])
+        assert sorted(contents(storage.list_records())) == ["New.", "Other."]

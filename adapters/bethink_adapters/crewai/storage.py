@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from bethink import MemoryRecord, MemoryStore, Subtree, ValidationError, segment
+from bethink import MemoryRecord, MemoryStore, NotFoundError, Subtree, ValidationError, segment
 from bethink.adapting import Tally, integer, make_async, make_async_write, suggesting, tallies
 
 from ..shared.extras import require
@@ -92,8 +92,6 @@ class CrewStorage:
         view._owns = False
         return view
 
-    # -- writing
-
     @crew_verb
     def save(self, records: list[CrewRecord]) -> None:
         """Store *records*: all new records or none; a record with a known id is replaced.
@@ -119,8 +117,11 @@ class CrewStorage:
                     raise
                 self._insert(records, {*known, *gone})
                 self._restore([id for id in gone if gone[id] == "forget"], records)
-            for stored in known.values():
-                self._replace(stored, records[stored.id])
+            try:
+                for stored in known.values():
+                    self._replace(stored, records[stored.id])
+            except NotFoundError:  # a parallel call has deleted a record
+                self._upsert(records.values())
 
     def _insert(self, records: Mapping[str, CrewRecord], known: Collection[str]) -> None:
         fresh = [record for id, record in records.items() if id not in known]
@@ -192,8 +193,6 @@ class CrewStorage:
         """Close the store if the storage was given a path; a view leaves the store open."""
         if self._owns:
             self._store.close()
-
-    # -- searching
 
     @crew_verb
     def search(
