@@ -209,14 +209,18 @@ def test_what_cannot_be_read_is_asked_again(
 
 @pytest.mark.parametrize("asynchronous", [False, True])
 def test_a_failing_store_costs_no_answer(
-    store: MemoryStore, caplog: pytest.LogCaptureFixture, asynchronous: bool
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, asynchronous: bool
 ) -> None:
-    model = FakeListLLM(responses=["Hello!"], cache=BethinkCache(store))
-    store.close()
-    answer = asyncio.run(model.ainvoke("Hi.")) if asynchronous else model.invoke("Hi.")
-    assert answer == "Hello!"
-    assert "cannot be read" in caplog.text
-    assert "cannot be cached" in caplog.text
+    with MemoryStore(tmp_path / "cache.db") as store:
+        model = FakeListLLM(responses=["Hello!"], cache=BethinkCache(store))
+        store.namespaces()
+        for part in tmp_path.iterdir():
+            part.rename(f"{part}.moved")
+        answer = asyncio.run(model.ainvoke("Hi.")) if asynchronous else model.invoke("Hi.")
+        assert answer == "Hello!"
+        assert "cannot be cached" in caplog.text
+        for part in tmp_path.iterdir():
+            part.rename(str(part).removesuffix(".moved"))
 
 
 def test_a_prompt_is_not_stored_and_an_answer_not_recalled(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from bethink import StorageError
 from bethink.adapting import check_namespace, finish_in_thread, make_async_write, number
 
 from ..shared.opening import StoreOrPath, open_store
@@ -45,9 +46,15 @@ class BethinkCache(_Base):
         key = _key(prompt, llm_string)
         try:
             found = self.store.get(namespace=self.namespace, key=key)
-            return None if found is None else [_generation(each) for each in found.value]
-        except Exception as error:
+        except StorageError as error:
             _logger.warning("The cached answer %s cannot be read: %r", key, error)
+            return None
+        if found is None:
+            return None
+        try:
+            return [_generation(each) for each in found.value]
+        except Exception as error:
+            _logger.warning("The cached answer %s cannot be read: %r", found.id, error)
             return None
 
     def update(self, prompt: str, llm_string: str, return_val: Sequence[Generation]) -> None:
@@ -61,7 +68,7 @@ class BethinkCache(_Base):
                 namespace=self.namespace,
                 expires_at=None if self.ttl is None else self.store.clock() + self.ttl,
             )
-        except Exception as error:
+        except StorageError as error:
             _logger.warning("The answer %s cannot be cached: %r", key, error)
 
     def clear(self, **kwargs: Any) -> None:
