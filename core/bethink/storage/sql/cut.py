@@ -22,7 +22,8 @@ CUT: Final = "cut"
 """The setting with the cut as JSON, and the change of an entry "compact"."""
 
 CUT_SQL: Final = (
-    f"(SELECT coalesce(max(json_extract(value, '$.seq')), 0) FROM facts WHERE name = '{CUT}')"
+    "(SELECT coalesce(max(CAST(json_extract(value, '$.seq') AS BIGINT)), 0) "
+    f"FROM facts WHERE name = '{CUT}')"
 )
 """The journal position of the cut, 0 without a cut."""
 
