@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import psycopg
 from psycopg import errors
+from psycopg.pq import PipelineStatus, TransactionStatus
 
 from ..sql.connection import Cursor
 from ..urls import split, without_password
@@ -67,6 +68,13 @@ class PostgresConnection:
         self._pipeline = ExitStack()
         self._before: tuple[Any, dict[str, str]] = None, {}
         self._commit: psycopg.Cursor[Any] | None = None
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether the server waits for a statement, outside of any transaction."""
+        info = self.raw.info
+        is_outside = info.transaction_status is TransactionStatus.IDLE
+        return is_outside and info.pipeline_status is PipelineStatus.OFF
 
     def execute(self, sql: str, parameters: Any = (), /) -> Cursor:
         """Run a statement, over a new connection if the last broke while nobody used it.

@@ -368,10 +368,10 @@ class Connections:
             try:
                 yield connection
             finally:
-                if connection.raw.closed:
-                    self.breaks += 1
-                else:
+                if connection.is_idle and not self._closed:
                     self._idle.append(connection)
+                else:
+                    self._drop(connection)
 
     def rows(self, sql: str, *parameters: object) -> list[Any]:
         """Return all rows of a single statement."""

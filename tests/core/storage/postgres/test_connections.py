@@ -1,0 +1,43 @@
+"""Connections to read: what becomes of a connection after its use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+
+import pytest
+
+from bethink import HashEmbedder, MemoryStore
+from bethink.storage.postgres import PostgresBackend
+from bethink.storage.postgres.connections import Connections
+
+from ...inside import engine_of
+from .server import fresh_location
+
+
+@pytest.fixture
+def store() -> Iterator[MemoryStore]:
+    with MemoryStore(fresh_location(), embedder=HashEmbedder(16)) as opened_store:
+        opened_store.store("one", id="r1")
+        yield opened_store
+
+
+def server_of(store: MemoryStore) -> Connections:
+    backend = engine_of(store).backend
+    assert isinstance(backend, PostgresBackend)
+    return backend._server
+
+
+def test_a_read_that_was_interrupted_before_the_answer_keeps_no_later_read_from_one(
+    store: MemoryStore,
+) -> None:
+    with suppress(KeyboardInterrupt), server_of(store).reading() as connection:
+        connection.raw.pgconn.send_query(b"SELECT 1")
+        raise KeyboardInterrupt
+    assert store.get("r1") is not None
+
+
+def test_a_read_that_ends_after_close_leaves_no_connection_open(store: MemoryStore) -> None:
+    with server_of(store).reading() as connection:
+        store.close()
+    assert connection.raw.closed
