@@ -99,10 +99,13 @@ class GroupCommit(Generic[T]):
             raise
         try:
             self._stop_waiting()
+            if self._group is not None:
+                try:
+                    self._group.transaction.begin_part()
+                except Exception:  # such as a connection that broke before this write
+                    self.commit()
             if self._group is None:
                 self._group = Group(self._begin())
-            else:
-                self._group.transaction.begin_part()
             self._group.members += 1
             return self._group
         except BaseException:

@@ -43,11 +43,12 @@ def write_together(store: MemoryStore, *writes: Write) -> list[Future[Any]]:
     shared._waiting += 1  # a thread that is about to write
     with ThreadPoolExecutor(len(writes)) as threads:
         for write in writes:
-            parts = shared._group.members if shared._group else 0
+            before = shared._group, shared._group.members if shared._group else 0
             told.append(threads.submit(write, store))
             while not told[-1].done():
                 if shared.lock.acquire(blocking=False):
-                    is_over = shared._group is not None and shared._group.members > parts
+                    group = shared._group
+                    is_over = group is not None and (group, group.members) != before
                     shared.lock.release()
                     if is_over:
                         break
@@ -132,17 +133,21 @@ def test_a_thread_that_is_interrupted_loses_nothing_of_others(store: MemoryStore
     assert engine_of(store).backend.setting("half") is None
 
 
-def test_a_connection_that_breaks_is_an_error_of_all_that_was_not_committed(
+def break_connection(store: MemoryStore) -> None:
+    """End the connection that holds the write lock."""
+    with psycopg.connect(store.location.partition("?")[0], autocommit=True) as connection:
+        connection.execute(
+            "SELECT pg_terminate_backend(pid, 10000) FROM pg_locks WHERE locktype = 'advisory'"
+        )
+
+
+def test_a_connection_that_breaks_in_a_write_is_an_error_of_all_that_was_not_committed(
     store: MemoryStore,
 ) -> None:
-    url = store.location.partition("?")[0]
-
     def broken(store: MemoryStore) -> None:
-        with psycopg.connect(url, autocommit=True) as connection:
-            connection.execute(
-                "SELECT pg_terminate_backend(pid, 10000) FROM pg_locks WHERE locktype = 'advisory'"
-            )
-        store.store("two")
+        with engine_of(store).writing() as transaction:
+            break_connection(store)
+            transaction.writer.find(["r1"])
 
     told = write_together(store, one("one"), broken)
     for each in told:
@@ -150,6 +155,19 @@ def test_a_connection_that_breaks_is_an_error_of_all_that_was_not_committed(
             each.result()
     store.store("three")
     assert contents(store) == ["three"]
+    assert store.verify().problems == ()
+
+
+def test_a_connection_that_broke_before_a_write_is_no_error_of_the_write(
+    store: MemoryStore,
+) -> None:
+    def after_the_break(store: MemoryStore) -> None:
+        break_connection(store)
+        store.store("two")
+
+    told = write_together(store, one("one"), after_the_break, one("three"))
+    assert errors_of(told) == [StorageError, None, None]
+    assert contents(store) == ["two", "three"]
     assert store.verify().problems == ()
 
 
