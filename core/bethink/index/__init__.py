@@ -340,7 +340,7 @@ class ResidentIndex:
         if self.behind:
             changes = self._backend.changes(self._seen, tuple(self._scopes.indexes))
             breaks = self._backend.breaks
-            if breaks != self._breaks:
+            if breaks != self._breaks or changes.head < self._seen:  # a backup was put back
                 changes = replace(changes, erased=None)
             self._dimension()  # refuses the vectors of a different embedder
             self._apply_changes(changes)

@@ -159,6 +159,16 @@ def test_broken_connections_are_made_anew(location: str) -> None:
         assert len(store.recall("meeting")) == 2
 
 
+def test_a_backup_that_was_put_back_is_read_anew_by_those_who_saw_more(location: str) -> None:
+    with opened(location) as store, schema_of(location) as (connection, schema):
+        store.store_many(["The cat sleeps", "The cat purrs"])
+        assert len(store.recall("cat", touch=False)) == 2
+        connection.execute(f"ALTER SCHEMA {schema} RENAME TO {schema}_before")
+        with opened(location) as backup:
+            backup.store("The cat eats")
+        assert [hit.content for hit in store.recall("cat", touch=False)] == ["The cat eats"]
+
+
 def test_closing_without_a_server_is_no_error(caplog: pytest.LogCaptureFixture) -> None:
     with server(fsync="off") as running:
         with opened(running.url) as store:
