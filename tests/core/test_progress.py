@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bethink import AsyncMemoryStore, HashEmbedder, MemoryStore, ValidationError
+from bethink import AsyncMemoryStore, HashEmbedder, MemoryStore, StorageError, ValidationError
 
 TEXTS = [f"{chr(97 + number % 26)}{number} is the name of plan {number}" for number in range(300)]
 
@@ -80,6 +80,14 @@ def test_an_error_of_the_function_changes_nothing(verb: str) -> None:
         call(store, progress=stop)
     assert (store.log(), store.embedder) == (before, embedder)
     call(store)
+
+
+def test_a_function_that_writes_inside_of_a_write_is_refused_and_changes_nothing() -> None:
+    store = new()
+    with pytest.raises(StorageError, match="inside of a write"):
+        store.merge_from(filled(), progress=lambda *_: store.store("a note"))
+    assert store.log() == []
+    store.store("a write goes on")
 
 
 def test_an_error_of_the_function_leaves_no_exported_file(tmp_path: Path) -> None:

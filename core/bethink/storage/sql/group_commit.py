@@ -15,6 +15,10 @@ _INTERRUPTED: Final = (
     "another thread was interrupted in the transaction of this write; whether the write arrived, "
     "only the journal will tell"
 )
+_INSIDE: Final = (
+    "this thread is inside of a write already; a function that a verb calls, such as progress, may "
+    "read, but not write"
+)
 
 
 class Transaction(Protocol):
@@ -81,6 +85,7 @@ class GroupCommit(Generic[T]):
         """Held by the thread whose part is open."""
         self._waiting_lock = threading.Lock()
         self._waiting = 0
+        self._inside = False  # whether the part of the thread with the lock is open
         self._group: Group[T] | None = None
 
     @property
@@ -100,6 +105,8 @@ class GroupCommit(Generic[T]):
         try:
             self._stop_waiting()
             if self._group is not None:
+                if self._inside:
+                    raise StorageError(self._group.transaction.location, _INSIDE)
                 try:
                     self._group.transaction.begin_part()
                 except Exception:  # such as a connection that broke before this write
@@ -107,6 +114,7 @@ class GroupCommit(Generic[T]):
             if self._group is None:
                 self._group = Group(self._begin())
             self._group.members += 1
+            self._inside = True
             return self._group
         except BaseException:
             self.lock.release()
@@ -123,6 +131,7 @@ class GroupCommit(Generic[T]):
         commit that is refused now.
         """
         refused: BaseException | None = None
+        self._inside = False
         try:
             first = group.members == 1
             taken_over = self._shares and self._waiting > 0 and group.members < _MAX_GROUP
