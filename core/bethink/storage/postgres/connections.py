@@ -52,6 +52,7 @@ _COMMIT_EARLY: Final = (
 )
 """Where another holds the lock, the commit is not to wait for the disk."""
 
+_SHORT_SECONDS: Final = 1
 _DOUBT_SECONDS: Final = 30
 _PAUSE_SECONDS: Final = 0.2
 _HERE: Final = "SELECT 1 FROM {schema}.bethink"
@@ -266,8 +267,11 @@ class Connections:
                     with suppress(StorageError):
                         self._find_place()
 
-    def _begin_writing(self) -> _Transaction:
-        """Take the write lock, over a new connection if the last broke meanwhile."""
+    def _begin_writing(self, waited: float) -> _Transaction:
+        """Take the write lock, over a new connection if the last broke meanwhile.
+
+        The thread has *waited* so many seconds for other threads.
+        """
         if self._closed:
             raise StoreClosedError
         moves = 0
@@ -275,7 +279,7 @@ class Connections:
             idle, self._idle_writer = self._idle_writer, None
             connection = idle or self.connect()
             try:
-                self._take_lock(connection)
+                self._take_lock(connection, waited)
                 connection.begin_part(first=True)
             except GONE:
                 moves += 1
@@ -296,9 +300,13 @@ class Connections:
             else:
                 return _Transaction(self, connection)
 
-    def _take_lock(self, connection: PostgresConnection) -> None:
+    def _take_lock(self, connection: PostgresConnection, waited: float) -> None:
         """Begin, take the lock and read the state, all in one round trip."""
-        cursor = connection.raw.execute(self._begin + self._lock + self._state, prepare=False)
+        begin = self._begin
+        if waited > _SHORT_SECONDS:
+            left = max(1, int(1000 * (LOCK_SECONDS - waited)))
+            begin += f"SET LOCAL lock_timeout = '{left}ms'; "
+        cursor = connection.raw.execute(begin + self._lock + self._state, prepare=False)
         connection.has_waited = False
         while (name := cursor.description and cursor.description[0].name) != "held":
             connection.has_waited |= name == "waited" and cursor.fetchone() is not None

@@ -152,7 +152,7 @@ class Connections:
         # Reentrant, so that a lock left by an interrupted call does not lock out the same thread.
         self._long_lock = threading.RLock()
         is_file = self.path != MEMORY  # readers in memory would see uncommitted rows
-        self._group_commit = GroupCommit(self._begin, shares=is_file)
+        self._group_commit = GroupCommit(lambda _: self._begin(), shares=is_file)
         self._write_lock = self._group_commit.lock
         self._read_lock = threading.RLock() if is_file else self._write_lock
         self._aside_lock = threading.RLock()

@@ -36,6 +36,7 @@ from bethink.storage.postgres.connection import PostgresConnection
 from bethink.testing.contracts.backends import DurableContract
 from bethink.testing.contracts.samples import insert, record
 
+from ...inside import engine_of
 from .proxy import Proxy
 from .server import fresh_location, server
 
@@ -409,6 +410,20 @@ def test_a_writer_waits_no_longer_than_the_limit_for_another(
     insert(other, record("r1"))
     one.close()
     other.close()
+
+
+def test_threads_that_wait_in_line_wait_no_longer_than_the_limit(
+    location: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "LOCK_SECONDS", 1.5)
+    with opened(location) as one, opened(location) as other:
+        with engine_of(one).writing(), ThreadPoolExecutor(4) as threads:
+            start = time.monotonic()
+            tried = [threads.submit(other.store, "late") for _ in range(4)]
+            assert all(isinstance(each.exception(), StoreBusyError) for each in tried)
+            assert time.monotonic() - start < 3
+        other.store("in time")
+        assert [each.content for each in one.all()] == ["in time"]
 
 
 def test_a_frozen_holder_of_the_lock_loses_the_lock(
