@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -28,18 +29,24 @@ from .connection import PostgresConnection, connected
 from .connections import Connections
 from .dialect import TABLES
 from .inspection import PostgresInspection
-from .schema import LATEST, Rights, grant, migrate, version_of
+from .schema import ERASED_TABLE, LATEST, Rights, grant, migrate, version_of
 from .shards import ShardServers
 from .tenants import check_bindable, check_bound
 from .vector_indexes import SETTING, PostgresVectorIndexes, tables_of
 
 __all__ = ["PostgresBackend", "ShardServers", "has_tables"]
 
+_logger = logging.getLogger(__name__)
+
 _USE: Final = "outcomes:"
 _WHOLE_STORE: Final = "a tenant sees a part of the store; only the role of the owner {} all"
 _SELECTION: Final = partial(selection, inside_json=False)
 _REFUSED: Final = (
     "SELECT current_setting('transaction_read_only') = 'on' OR NOT has_table_privilege(?, 'INSERT')"
+)
+_STILL_QUOTED: Final = (
+    "%s: the statistics of the server may still quote what was erased, because this role may not "
+    "vacuum the tables; erase again, even nothing, with the role of the owner"
 )
 _DETAIL: Final = re.compile(r"Key \((\w+)\)=\((.*)\) already exists")
 
@@ -176,10 +183,18 @@ class PostgresBackend(SQLBackend):
         erased = self.setting(ERASED)
         if erased == self.setting(SCRUBBED):
             return
-        with self._server.reading() as connection:
+        refused: list[object] = []  # the server only warns of a right that is missing
+        with self._server.outside() as connection:
             notes = connection.execute(f"SELECT value FROM facts WHERE name LIKE '{SETTING}%'")
-            for table in (*TABLES, *tables_of(note for (note,) in notes.fetchall())):
+            for table in tables_of(note for (note,) in notes.fetchall()):
                 connection.raw.execute(f"VACUUM (ANALYZE) {self._server.schema}.{table}")
+            connection.raw.add_notice_handler(refused.append)
+            for table in (name for name in TABLES if name != ERASED_TABLE):
+                connection.raw.execute(f"VACUUM (ANALYZE) {self._server.schema}.{table}")
+            connection.raw.remove_notice_handler(refused.append)
+        if refused:
+            _logger.warning(_STILL_QUOTED, self.location)
+            return
         with self.write() as writer:
             writer.set_setting(SCRUBBED, str(erased))
 

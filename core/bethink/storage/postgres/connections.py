@@ -355,9 +355,15 @@ class Connections:
             connection.raw.close()
 
     @contextmanager
+    def outside(self) -> Iterator[PostgresConnection]:
+        """Hold a connection outside of any transaction, where a tenant may see no row."""
+        with self.translated(), self._reader() as connection:
+            yield connection
+
+    @contextmanager
     def reading(self) -> Iterator[PostgresConnection]:
         """Hold a connection for single statements."""
-        with self.translated(), self._reader() as connection:
+        with self.outside() as connection:
             if len(self._at_start) > 1:  # the tenant's setting lasts for a transaction
                 with self._at_moment(connection):
                     yield connection

@@ -27,8 +27,8 @@ LATEST: Final = len(MIGRATIONS)
 
 Rights: TypeAlias = Literal["read", "write", "tenant"]
 VIEWS: Final = ("memories", "history")
-_ERASED: Final = "erased"
-"""The table of all tenants that only the whole store writes."""
+ERASED_TABLE: Final = "erased"
+"""The table of all tenants that only the whole store writes; it holds no text."""
 
 _MAINTAINED_SINCE: Final = 170_000
 """Since Postgres 17 a role may vacuum tables of a different owner."""
@@ -118,8 +118,8 @@ def grant(connection: Connection[Any], schema: str, role: str, rights: Rights) -
     if rights != "tenant":
         granted += (("SELECT", "TABLE", view) for view in VIEWS)
     if rights != "read":
-        granted += (("SELECT", "TABLE", name) for name in ("bethink", _ERASED))
-        written = (name for name in TABLES if rights == "write" or name != _ERASED)
+        granted += (("SELECT", "TABLE", name) for name in ("bethink", ERASED_TABLE))
+        written = (name for name in TABLES if rights == "write" or name != ERASED_TABLE)
         granted += ((verbs, "TABLE", name) for name in written)
     with connection.transaction():
         for verbs, kind, name in granted:

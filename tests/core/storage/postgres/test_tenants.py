@@ -298,6 +298,14 @@ def test_a_tenant_gets_the_answers_of_a_store_of_its_own(location: str) -> None:
             assert ask(store) == ask(alone)
 
 
+def test_a_tenant_behind_a_pooler_erases(location: str) -> None:
+    place = at("one_tenant", location, "users/1") + "&pooler=transaction"
+    with closing(opened(place)) as store:
+        erased = store.store("Ann drinks tea", namespace="users/1")
+        assert store.erase([erased.id]) == 1
+        assert store.erase([erased.id]) == 0
+
+
 def test_erased_words_leave_the_index_of_all_tenants_too(location: str) -> None:
     with (
         closing(opened(at("all_tenants", location))) as whole,
