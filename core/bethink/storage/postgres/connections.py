@@ -34,6 +34,7 @@ LOCK_SECONDS: Final = 30
 IDLE_SECONDS: Final = 10
 """A process frozen inside a transaction loses the write lock after so long."""
 
+_IDLE_LIMIT: Final = "idle_in_transaction_session_timeout"
 _APPLICATION_ID: Final = 0x62746E6B  # "btnk"
 _FACTS: Final = "SELECT name, value FROM {schema}.facts"
 _LAST: Final = "SELECT seq, link, at FROM {schema}.journal ORDER BY seq DESC LIMIT 1"
@@ -124,7 +125,7 @@ class Connections:
         self._pooled = pooled
         settings = {
             "lock_timeout": f"{int(1000 * LOCK_SECONDS)}ms",
-            "idle_in_transaction_session_timeout": f"{int(1000 * IDLE_SECONDS)}ms",
+            _IDLE_LIMIT: f"{int(1000 * IDLE_SECONDS)}ms",
         }
         self._flush = ""
         if durability == "normal":
@@ -431,13 +432,17 @@ class Connections:
 
     @contextmanager
     def long_read_transaction(self) -> Iterator[PostgresConnection]:
-        """Hold a state for long, through a new connection."""
+        """Hold a state for long, through a new connection.
+
+        The caller may pause, since no lock is held: only the server's own limit applies.
+        """
         with self.translated():
             if self._closed:
                 raise StoreClosedError
             connection = self.connect()
             try:
                 with self._at_moment(connection):
+                    connection.raw.execute(f"SET LOCAL {_IDLE_LIMIT} TO DEFAULT")
                     yield connection
             finally:
                 connection.raw.close()

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import io
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 
 import pytest
 
 from bethink import HashEmbedder, MemoryStore
-from bethink.storage.postgres import PostgresBackend
+from bethink.storage.postgres import PostgresBackend, connections
 from bethink.storage.postgres.connections import Connections
 
 from ...inside import engine_of
@@ -41,3 +43,16 @@ def test_a_read_that_ends_after_close_leaves_no_connection_open(store: MemorySto
     with server_of(store).reading() as connection:
         store.close()
     assert connection.raw.closed
+
+
+def test_an_export_may_pause_for_longer_than_a_write(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Slow(io.StringIO):
+        def write(self, text: str) -> int:
+            if not self.tell():
+                time.sleep(0.5)
+            return super().write(text)
+
+    monkeypatch.setattr(connections, "IDLE_SECONDS", 0.1)
+    with MemoryStore(fresh_location(), embedder=HashEmbedder(16)) as store:
+        store.store_many([f"note {number}" for number in range(8)])
+        assert store.export(Slow()) == 8
