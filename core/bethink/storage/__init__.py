@@ -195,8 +195,8 @@ def _find_backend(scheme: str) -> Callable[[str, str], FullBackend]:
         opener: Callable[[str, str], FullBackend] = entry.load()
         return opener
     raise ValidationError(
-        f"no backend for {scheme}://; use a path, sqlite:///path, ':memory:', or a scheme that a "
-        "package offers as an entry point of the group bethink.backends"
+        f"no backend for {scheme}://; use a path, sqlite:///path, ':memory:', postgresql://, or a "
+        "scheme that a package offers as an entry point of the group bethink.backends"
     )
 
 

@@ -51,6 +51,11 @@ def test_an_unknown_scheme_is_refused_without_the_password() -> None:
     assert "hunter2" not in str(caught.value)
 
 
+def test_a_url_of_sqlalchemy_hears_of_the_scheme_of_postgres() -> None:
+    with pytest.raises(ValidationError, match="postgresql://, or a scheme"):
+        open_backend("postgresql+psycopg://ann@db/x")
+
+
 def test_sqlite_is_a_scheme_too(tmp_path: Path) -> None:
     backend = open_backend(f"sqlite:///{tmp_path}/a.db")
     backend.close()
