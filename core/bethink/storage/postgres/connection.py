@@ -18,6 +18,9 @@ from .dialect import to_parameters, to_postgres
 from .tenants import WHOLE_JOURNAL
 from .translation import translate
 
+ENCODING: Final = "UTF8"
+"""Of texts on the way, whatever the database or PGCLIENTENCODING says."""
+
 _MOST_HELD: Final = 1024  # rows
 GONE: Final = (errors.UndefinedTable, errors.InvalidSchemaName)
 """What the server says of a schema that has moved."""
@@ -229,7 +232,9 @@ def has_broken(raw: psycopg.Connection[Any], error: BaseException) -> bool:
 def connected(url: str) -> Iterator[psycopg.Connection[Any]]:
     """Hold a connection of its own to the database at *url*."""
     try:
-        with psycopg.connect(split(url)[0], autocommit=True, prepare_threshold=None) as connection:
+        with psycopg.connect(
+            split(url)[0], autocommit=True, prepare_threshold=None, client_encoding=ENCODING
+        ) as connection:
             yield connection
     except psycopg.Error as error:
         raise translate(without_password(url), error) from error

@@ -17,6 +17,7 @@ from ...errors import CorruptStoreError, StorageError, StoreBusyError, StoreClos
 from ..sql.group_commit import GroupCommit
 from ..urls import split, without_password
 from .connection import (
+    ENCODING,
     GONE,
     PipelineCursor,
     PostgresConnection,
@@ -183,6 +184,7 @@ class Connections:
             autocommit=True,
             cursor_factory=PipelineCursor,
             prepare_threshold=None if self._pooled else _PREPARED_AFTER,
+            client_encoding=ENCODING,
         )
         register_texts(raw.adapters)
         if self._prelude:

@@ -9,7 +9,7 @@ from bethink import StorageError, ValidationError
 from bethink.storage import database_exists, migrate_database, open_backend
 from bethink.storage.urls import split
 
-from .server import fresh_location
+from .server import fresh_location, shared_url
 from .test_database import opened, schema_of
 
 
@@ -74,3 +74,12 @@ def test_a_look_whether_there_is_a_store_makes_nothing(location: str) -> None:
     assert database_exists(location)
     with pytest.raises(StorageError, match="refused"):
         database_exists("postgresql://127.0.0.1:1/none?connect_timeout=1")
+
+
+def test_a_database_without_an_encoding_keeps_every_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGCLIENTENCODING", "LATIN1")
+    with psycopg.connect(shared_url(), autocommit=True) as connection:
+        connection.execute("CREATE DATABASE plain ENCODING 'SQL_ASCII' TEMPLATE template0")
+    with opened(f"{shared_url()}?dbname=plain") as store:
+        store.store("お茶", key="naïve")
+        assert [(each.key, each.content) for each in store.all()] == [("naïve", "お茶")]
