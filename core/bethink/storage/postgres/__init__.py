@@ -158,10 +158,12 @@ class PostgresBackend(SQLBackend):
         table = refused.diag.table_name
         found = _DETAIL.search(refused.diag.message_detail or "")
         value = found[2] if found else ""
+        if not value:  # where rows are hidden, the server quotes no value
+            kind, name = ("snapshot", "name") if table == "snapshots" else ("record", "id")
+            taken = f"a {kind} with the {name} exists already"
+            return f"{taken}, perhaps of another tenant; use another {name}"
         if table == "snapshots":
             return f"a snapshot {value!r} exists already"
-        if not value:  # the row security hides the record
-            return "a record of another tenant has the id already; use another id"
         held = self.find([value]).get(value)
         return known_id(value, "live" if held is None else held.record.state)
 

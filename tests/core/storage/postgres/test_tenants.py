@@ -505,10 +505,17 @@ def test_the_last_change_is_the_tenants_own(location: str) -> None:
         assert store.stats().last_change == changed
 
 
-def test_an_id_of_another_tenant_is_refused_without_the_id(location: str) -> None:
+def test_an_id_or_a_name_that_is_taken_is_refused_whoever_has_it(location: str) -> None:
     with opened(location) as whole:
-        taken = whole.store("taken", namespace="users/2").id
+        whole.store("taken", namespace="users/2", id="r1")
+        whole.snapshot("monday")
     with opened(at("one_tenant", location, "users/1")) as own:
-        with pytest.raises(ValidationError, match="another tenant has the id already; use another"):
-            own.store("mine", namespace="users/1", id=taken)
-        assert own.store("mine", namespace="users/1").id != taken
+        own.store("mine", namespace="users/1", id="r2")
+        for id in ("r1", "r2"):
+            with pytest.raises(ValidationError, match="a record with the id exists already"):
+                own.store("mine", namespace="users/1", id=id)
+        own.snapshot("tuesday")
+        for name in ("monday", "tuesday"):
+            with pytest.raises(ValidationError, match="a snapshot with the name exists already"):
+                own.snapshot(name)
+        assert own.count(namespace="users/1") == 1
