@@ -133,7 +133,9 @@ class PostgresBackend(SQLBackend):
         return self._server.breaks
 
     def _cannot_write(self) -> bool:
-        ((refused,),) = self._server.rows(_REFUSED, f"{self._server.schema}.journal")
+        table = f"{self._server.schema}.journal"
+        with self._server.outside() as connection:  # a transaction to read is read only
+            ((refused,),) = connection.execute(_REFUSED, (table,)).fetchall()
         return bool(refused)
 
     @contextmanager

@@ -306,6 +306,17 @@ def test_a_tenant_behind_a_pooler_erases(location: str) -> None:
         assert store.erase([erased.id]) == 0
 
 
+def test_a_tenant_behind_a_pooler_counts_accesses(location: str) -> None:
+    place = at("one_tenant", location, "users/1") + "&pooler=transaction"
+    with closing(opened(place)) as store:
+        id = store.store("Ann drinks tea", namespace="users/1").id
+        store.recall("tea", namespace="users/1")
+    with closing(opened(location)) as whole:
+        found = whole.get(id)
+        assert found is not None
+        assert found.access_count == 1
+
+
 def test_erased_words_leave_the_index_of_all_tenants_too(location: str) -> None:
     with (
         closing(opened(at("all_tenants", location))) as whole,
