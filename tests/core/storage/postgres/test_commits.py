@@ -68,8 +68,8 @@ def test_a_write_that_waits_for_a_replica_holds_up_no_other_and_is_not_acknowled
         with frozen(standby):
             with locked(primary.url):
                 writes = [threads.submit(store.store, f"note {number}") for number in range(3)]
-                assert any(waiting_in(primary.url) == 1 for _ in range(500))
-            assert any(entries_in(primary.url) == 4 for _ in range(500))  # none holds the lock
+                assert any(waiting_in(primary.url) == 1 for _ in range(5_000))
+            assert any(entries_in(primary.url) == 4 for _ in range(5_000))  # none holds the lock
             assert not any(each.done() for each in writes)
         assert not wait(writes, timeout=30).not_done
         assert store.count() == 4
@@ -135,7 +135,7 @@ def test_a_commit_without_an_acknowledgement_is_an_error(monkeypatch: pytest.Mon
     with opened(location) as store, ThreadPoolExecutor() as threads:
         with locked(location):
             write = threads.submit(store.store, "first")
-            assert any(waiting_in(location.partition("?")[0]) == 1 for _ in range(500))
+            assert any(waiting_in(location.partition("?")[0]) == 1 for _ in range(5_000))
         with pytest.raises(StorageError, match="division by zero"):
             write.result()
         assert [each.content for each in store.all()] == ["first"]
@@ -170,5 +170,5 @@ def test_a_connection_whose_first_statement_fails_is_closed(
         opened(location)
     url = location.partition("?")[0]
     left = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'left'"
-    assert any(number_in(url, left) == 0 for _ in range(500))
+    assert any(number_in(url, left) == 0 for _ in range(5_000))
     assert kept.value.__cause__ is not None  # with all that the failed call held
