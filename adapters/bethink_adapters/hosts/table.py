@@ -194,9 +194,11 @@ def place(path: str, environment: Mapping[str, str], platform: str = sys.platfor
         config = Path(environment.get("APPDATA") or home / "AppData" / "Roaming")
     else:
         config = Path(environment.get("XDG_CONFIG_HOME") or home / ".config")
+    claude = environment.get("CLAUDE_CONFIG_DIR")
     moved = {
         "~/.codex": environment.get("CODEX_HOME"),
-        "~/.claude": environment.get("CLAUDE_CONFIG_DIR"),
+        "~/.claude": claude,
+        "~/.claude.json": f"{claude}/.claude.json" if claude else None,
         "~": str(home),
         "$config": str(config),
         "$code": str(config / "Code" / "User"),

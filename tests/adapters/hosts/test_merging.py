@@ -260,4 +260,5 @@ def test_hosts_may_be_moved_by_the_environment() -> None:
     moved = {"HOME": "/h", "CODEX_HOME": "/c", "CLAUDE_CONFIG_DIR": "/d", "XDG_CONFIG_HOME": "/x"}
     assert place("~/.codex/config.toml", moved).as_posix() == "/c/config.toml"
     assert place("~/.claude/settings.json", moved).as_posix() == "/d/settings.json"
+    assert place("~/.claude.json", moved).as_posix() == "/d/.claude.json"
     assert place("$config/Claude/x.json", moved, "linux").as_posix() == "/x/Claude/x.json"
