@@ -102,6 +102,14 @@ def test_a_store_whose_version_was_changed_is_named(path: Path, version: int) ->
         opened(path)
 
 
+def test_a_link_to_a_missing_file_makes_the_file(path: Path) -> None:
+    target = path.with_name("target.db")
+    path.symlink_to(target)
+    opened(path).close()
+    assert path.is_symlink()
+    assert target.stat().st_mode & 0o777 == 0o600
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
 def test_a_pipe_is_no_store_and_no_anchor(path: Path) -> None:
     os.mkfifo(path)

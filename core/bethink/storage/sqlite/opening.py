@@ -194,7 +194,7 @@ def _translate(path: str, error: BaseException) -> StorageError | None:
 def _create_private(path: str) -> None:
     """Create a missing file, readable by the owner only; SQLite would create a file for all.
 
-    Refuse pipes and devices, since reads might never end.
+    A link to a missing file stays a link. Refuse pipes and devices, since reads might never end.
     """
     if os.path.isdir(path):
         raise StorageError(path, "is a directory, not a file")
@@ -202,7 +202,7 @@ def _create_private(path: str) -> None:
         raise StorageError(path, "is a pipe or a device, not a file")
     try:
         make_folder(Path(path).parent)
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        os.close(os.open(os.path.realpath(path), os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     except FileExistsError:
         if os.path.isfile(path) and os.path.getsize(path) == 1:  # SQLite takes the file for empty
             raise NotABethinkFileError(path) from None
