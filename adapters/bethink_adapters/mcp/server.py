@@ -67,9 +67,10 @@ class MemoryServer:
     @cached_property
     def protocol(self) -> Server:
         """The dispatcher of messages."""
+        place = ", ".join(self._options.namespaces) or self._location
         return Server(
             {"name": NAME, "version": __version__},
-            prompts.INSTRUCTIONS.format(path=self._location),
+            prompts.INSTRUCTIONS.format(place=place),
             {
                 "tools/list": lambda params: _page(params, tools=list(self._tools.values())),
                 "tools/call": self._call,

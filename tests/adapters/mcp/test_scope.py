@@ -35,6 +35,12 @@ def test_no_tool_takes_a_namespace(inside: Host) -> None:
     assert "unknown argument 'namespace'" in inside.refusal("recall", query="x", namespace="bank")
 
 
+def test_the_instructions_name_the_namespace_and_no_file(inside: Host, tmp_path: Path) -> None:
+    told = inside.ask("initialize", protocolVersion="2025-06-18")["instructions"]
+    assert "kept in team." in told
+    assert str(tmp_path) not in told
+
+
 def test_nothing_outside_is_found(inside: Host, secret: str) -> None:
     assert not inside.call("recall", query="safe 4711", k=50)["memories"]
     assert not inside.call("recall", query="safe", where={"namespace": "bank"})["memories"]
