@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from base64 import b64decode, b64encode
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import MISSING, dataclass
@@ -198,7 +199,7 @@ class Lines:
             raise self.damaged(f"is not JSON{cut}") from error
         if not isinstance(line, dict):
             raise self.damaged("is not a JSON object")
-        self._sum.update(text.rstrip(b"\r\n") + b"\n")
+        self._sum.update(text.removeprefix(BOM_UTF8).rstrip(b"\r\n") + b"\n")
         return line
 
 

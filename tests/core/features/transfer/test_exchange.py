@@ -434,6 +434,16 @@ def test_files_of_text_and_of_bytes_hold_the_same(store: MemoryStore, tmp_path: 
             assert exported(copy).encode() == data
 
 
+def test_an_export_with_a_byte_order_mark_and_line_ends_of_windows_is_whole(
+    store: MemoryStore,
+) -> None:
+    store.store("one line")
+    data = exported(store).encode()
+    with MemoryStore(embedder=EMBEDDER) as copy:
+        copy.import_(io.BytesIO(b"\xef\xbb\xbf" + data.replace(b"\n", b"\r\n")))
+        assert exported(copy).encode() == data
+
+
 class _Writing(io.StringIO):
     """A file that does something before every line."""
 
