@@ -80,10 +80,11 @@ def read_beads(
 def read_lines(text: str, path: str) -> Listing:
     """Return the tasks in lines of JSON; of two lines with one id the last counts.
 
-    Between the marks of a merge conflict, the lines of both sides are read.
+    Between the marks of a merge conflict, the lines of both sides are read. A byte order mark
+    before the text is passed over.
     """
     listing, found = Listing(), dict[str, dict[str, Any]]()
-    for number, line in enumerate(text.split("\n"), 1):
+    for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
         if not line.strip():
             continue
         if line.startswith(_CONFLICT):

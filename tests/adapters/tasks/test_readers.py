@@ -103,6 +103,13 @@ def test_a_text_with_unusual_line_ends_stays_whole(tmp_path: Path) -> None:
     assert [each.title for each in read_beads(tmp_path).tasks] == [title]
 
 
+def test_a_byte_order_mark_hides_no_task(tmp_path: Path) -> None:
+    put(tmp_path, f"\ufeff{json.dumps(EPIC)}", NEW)
+    listing = read_beads(tmp_path)
+    assert [each.id for each in listing.tasks] == [EPIC["id"], NEW["id"]]
+    assert not listing.skipped
+
+
 def test_beads_is_found_above_by_the_environment_or_by_a_redirect(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
