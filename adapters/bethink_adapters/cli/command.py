@@ -174,7 +174,7 @@ class Context:
         if source is None:
             raise Failure("no text: give one, --file PATH, or - for the standard input", 2)
         if source == "-":
-            source = sys.stdin.read()
+            source = sys.stdin.read().replace("\r\n", "\n")  # as in a file
         elif file is not None:
             source = Path(file).expanduser().read_text(encoding="utf-8")
         else:

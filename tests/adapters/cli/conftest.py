@@ -50,7 +50,7 @@ def run(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mo
     """A function that runs a command line, with a text on the standard input."""
 
     def run(*words: str, text: str = "", terminal: bool = False) -> Done:
-        source = io.TextIOWrapper(io.BytesIO(text.encode()))
+        source = io.TextIOWrapper(io.BytesIO(text.encode()), newline="\n")
         capsys.readouterr()
         with monkeypatch.context() as patch:
             patch.setattr(sys, "stdin", source)

@@ -116,6 +116,12 @@ def test_a_byte_order_mark_is_no_part_of_a_text(run: Run, file: Path) -> None:
     assert run("store", "--file", "note.txt").code == 2
 
 
+def test_line_ends_of_windows_are_the_same_in_a_file_and_in_the_input(run: Run, file: Path) -> None:
+    Path("note.txt").write_bytes(b"one\r\ntwo\r\n")
+    assert run("store", "--file", "note.txt", "--json").data["content"] == "one\ntwo"
+    assert run("store", "-", "--json", text="one\r\ntwo\r\n").data["content"] == "one\ntwo"
+
+
 def test_many_memories_come_as_lines_of_json(run: Run, file: Path) -> None:
     lines = '"a text"\n\n{"content": "with fields", "key": "k", "importance": 0.9}\n'
     stored = run("store", "--jsonl", "-", "--category", "both", "--json", text=lines).data
