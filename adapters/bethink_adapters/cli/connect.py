@@ -155,7 +155,7 @@ def _change_hosts(
             lines.append("  what was written by hand stays")
         changed = [str(each.path) for each in changes if each]
         data.append({"host": host.name, "changed": changed, "dry_run": context.given.dry_run})
-    return Reply(data, lines, failed)
+    return Reply(data, lines, failed, empty="no host was changed")
 
 
 @command(access="none", example="bethink doctor")

@@ -31,6 +31,11 @@ def test_hosts_are_named_or_all_or_asked_for(run: Run, home: Path) -> None:
     assert "nothing to change" in run("install", "cursor").out
 
 
+def test_no_to_every_question_is_told_as_no_change(run: Run, home: Path) -> None:
+    refused = run("install", text="n\nn\n", terminal=True)
+    assert (refused.code, refused.err.splitlines()[-1][-19:]) == (0, "no host was changed")
+
+
 def test_a_folder_that_cannot_be_made_is_told_without_a_number(run: Run, home: Path) -> None:
     (home / ".cursor").rmdir()
     (home / ".cursor").write_text("a file")
