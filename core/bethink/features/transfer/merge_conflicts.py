@@ -58,7 +58,8 @@ def key_conflicts(
     """Yield the outcome for each text with different versions in *foreign* and in this store.
 
     *changed_at* is the time of each foreign record's last change. No conflicts are a text with an
-    added end, and a foreign fact that this store's fact absorbed. Forgotten texts stay forgotten.
+    added end, and a foreign fact that this store's fact absorbed. A text that
+    was taken away here stays away, unless changed over there afterwards.
     """
     for theirs in _texts(foreign).values():
         present = records_by_key(transaction, theirs[0].namespace, path_of(theirs[0]))
@@ -76,6 +77,9 @@ def key_conflicts(
         ):
             continue  # absorbed by an earlier merge
         latest = max((last_changed_at(backend, each) for each in ours), default=math.inf)
+        # A text that was taken away here comes back only if changed over there after that.
+        taken = (each.updated_at for _, each in gone if each.state != "superseded")
+        latest = max((latest, *taken))
         # An erased chunk cannot come back, so their text could only come back with a gap.
         complete = all(record.state != "erased" for _, record in gone)
         if complete and max(changed_at[each.id] for each in theirs) > latest:

@@ -136,3 +136,21 @@ def test_a_fact_that_was_taken_in_stays_so_though_it_was_told_last(
     assert (holder.id == kept.id) == (said == kept.content)
     assert ours.merge_from(theirs).same == 1
     assert (ours.all(), ours.log(limit=1)) == ([holder], head)
+
+
+def test_a_fact_whose_arrival_was_undone_comes_back_only_after_a_change(
+    ours: MemoryStore, theirs: MemoryStore, clock: Clock
+) -> None:
+    ours.store("The office is in Lyon", key="office")
+    clock.now += 1.0
+    other = theirs.store("The office is in Graz", key="office")
+    ours.merge_from(theirs)
+    clock.now += 1.0
+    ours.undo(ours.log(limit=1)[0])
+    for _ in range(2):
+        ours.merge_from(theirs)
+        assert [each.content for each in ours.all()] == ["The office is in Lyon"]
+    clock.now += 1.0
+    theirs.update(other.id, content="The office is in Vienna")
+    ours.merge_from(theirs)
+    assert [each.content for each in ours.all()] == ["The office is in Vienna"]
