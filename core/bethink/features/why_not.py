@@ -23,6 +23,7 @@ from ..memory.reading import (
 )
 from ..memory.search import Search
 from ..model import fields
+from ..model.filters import matches, parse
 from ..model.namespaces import Scope, covers
 from ..model.records import Explanation, MemoryRecord, When
 from ..model.values import Value
@@ -137,7 +138,11 @@ class WhyNotVerbs(Memories):
                 raise CorruptStoreError(engine.backend.location)
             question = filtered(question, index, request.where)
             if question.allowed is not None and place not in question.allowed:
-                return WhyNot(name, "filtered", detail="it does not pass where")
+                passes = matches(parse(options.get("where")), record)
+                source = f"the source {record.source!r} is not trusted"
+                return WhyNot(
+                    name, "filtered", detail=source if passes else "it does not pass where"
+                )
             search = _PlacingSearch(index, question._replace(k=index.size + 1), judged)
             placement = search.placement(row)
             tied = engine.backend.by_row(placement.tied).values()

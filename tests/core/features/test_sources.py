@@ -171,7 +171,8 @@ def test_trusted_leaves_other_sources_out(store: MemoryStore) -> None:
     both = store.recall("bakery", trusted=("user", None), where={"namespace": "default"})
     assert {hit.memory.source for hit in both} == {"user", None}
     assert "password" not in store.pack("bakery", trusted=["user"]).text
-    assert "where" in repr(store.why_not(web.id, "bakery", trusted=["user"])).lower()
+    reason = store.why_not(web.id, "bakery", trusted=["user"])
+    assert str(reason) == f"{web.id}: filtered (the source 'web' is not trusted)"
     assert store.recall("bakery", trusted=[]) == []
 
 
