@@ -10,7 +10,8 @@ latest turns, or the whole conversation. ``add_turns`` tells new turns from know
 - Turns without ids are known by the place in the conversation: see ``align``. Turns marked as new
   are compared with nothing.
 
-A known turn that was forgotten or erased stays away. The key of a turn is a hash of the
+A known turn that was forgotten or erased stays away; once ``compact`` has removed the record of a
+forgotten turn with an id, only an erased turn does. The key of a turn is a hash of the
 conversation's name and of the id or the place, never of the text, so that the tombstone of an
 erased turn can keep the key.
 """
@@ -332,8 +333,9 @@ def _place(
     live = {record.key: record for record in latest}
     known: list[Said | None] = []
     for key in map(conversation.key_at, range(first, size)):
-        record = live.get(key) or conversation.holders(key)[-1]
-        known.append(conversation.said(record))
+        held = [live[key]] if key in live else conversation.holders(key)
+        # A place without a turn is like an erased turn: compacting and merging drop forgotten turns.
+        known.append(conversation.said(held[-1]) if held else None)
     given = [(turn.author, turn.text) for turn in turns]
     maybe_known = len(turns) - sum(turn.is_new for turn in turns)
     models = {turn.author for turn in turns if turn.is_answer}

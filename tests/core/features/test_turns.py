@@ -147,6 +147,18 @@ def test_an_erased_turn_stays_away_from_a_compacted_store(store: MemoryStore) ->
     assert texts(store) == ["one?", "1", "2"]
 
 
+def test_a_turn_whose_record_is_gone_stays_away(store: MemoryStore) -> None:
+    say(store, Q1, A1, Q2, A2)
+    store.forget(store.all()[1].id)
+    with MemoryStore() as merged:
+        merged.merge_from(store)
+        store.compact(keep=0)
+        for each in (store, merged):
+            assert texts(each) == ["one?", "two?", "2"]
+            assert say(each, Q1, A1, Q2, A2) == []
+            assert say(each, Q1, A1, Q2, A2, ("ann", "three?"))[0].content == "three?"
+
+
 @pytest.mark.parametrize("verb", ["forget", "erase"])
 def test_a_conversation_taken_away_stays_away(store: MemoryStore, verb: str) -> None:
     say(store, Q1, A1)
