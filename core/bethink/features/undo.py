@@ -58,8 +58,9 @@ class UndoVerbs(Memories):
         *entry* is a journal entry or an entry's number. Undoing the storing of a fact makes the
         superseded record of the fact live again. Undoing any entry of a change of ``Files``, or of
         an undo, takes the whole change, or the whole undo, back. An entry whose fields a later
-        entry changed raises ``ValidationError``, as do touches, snapshots and erasures, and an undo
-        that would hide a fact; an unknown entry raises ``NotFoundError``.
+        entry changed raises ``ValidationError``, as do touches, snapshots and erasures, the update
+        that first gave a record a named vector, and an undo that would hide a fact; an unknown
+        entry raises ``NotFoundError``.
         """
         number = entry.seq if isinstance(entry, LogEntry) else entry
         seq, engine = fields.integer("entry", number, 1), self._engine

@@ -148,7 +148,8 @@ class TransferVerbs(Memories):
         crash, repeat the call: a complete copy is found again. A store with different records
         raises ``ValidationError``, a namespace without memories ``NotFoundError``. To bring the
         memories back, ``restore`` them, or ``merge_from`` the second store once ``compact`` removed
-        them. *progress*, see ``reembed``, counts lines of the copy.
+        them; ``compact`` keeps a memory with a link, to be restored. *progress*, see ``reembed``,
+        counts lines of the copy.
         """
         from .archive import archive, check_source
 
