@@ -334,7 +334,7 @@ def _place(
     known: list[Said | None] = []
     for key in map(conversation.key_at, range(first, size)):
         held = [live[key]] if key in live else conversation.holders(key)
-        # A place without a turn is like an erased turn: compacting and merging drop forgotten turns.
+        # Compacting and merging drop forgotten turns: such a place is like that of an erased turn.
         known.append(conversation.said(held[-1]) if held else None)
     given = [(turn.author, turn.text) for turn in turns]
     maybe_known = len(turns) - sum(turn.is_new for turn in turns)
