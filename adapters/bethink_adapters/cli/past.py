@@ -115,11 +115,19 @@ def undo(context: Context) -> Reply:
     """Undo a journal entry."""
     entry = context.given.entry
     if entry is None:
-        entry = next((each.seq for each in context.store.log() if _can_be_undone(each)), None)
+        entry = next((each.seq for each in _newest(context.store) if _can_be_undone(each)), None)
         if entry is None:
             raise Failure("nothing can be undone yet")
     record = context.store.undo(entry)
     return Reply(record.to_dict(), [f"undid #{entry}: {record.id[-SHORT_ID:]} is {record.state}"])
+
+
+def _newest(store: MemoryStore) -> Iterator[LogEntry]:
+    """Yield all entries, newest first, page by page: many touches may follow the last change."""
+    until = None
+    while page := store.log(until=until):
+        yield from page
+        until = page[-1].seq - 1
 
 
 def _can_be_undone(entry: LogEntry) -> bool:

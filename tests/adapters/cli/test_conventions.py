@@ -482,7 +482,9 @@ def test_times_are_iso_ages_spans_and_entries() -> None:
 
 def test_undo_passes_over_entries_that_cannot_be_undone(run: Run, file: Path) -> None:
     run("forget", PIER_3)
-    run("snapshot", "before")
+    with MemoryStore(file, durability="normal") as store:
+        for number in range(100):  # more than the newest page of the log
+            store.snapshot(f"before {number}")
     assert "is live" in run("undo").out
 
 
