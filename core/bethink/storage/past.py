@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ValidationError
+from ..errors import CompactedError, ValidationError
 from ..model.arrays import Rows, Vector
 from ..model.filters import Filter, lookup, matcher
 from ..model.namespaces import Scope, covers
@@ -84,7 +84,7 @@ class PastBackend:
     def by_key(self, namespace: str, key: str) -> Stored | None:
         wanted = (namespace, key, "live")
         found = self.journal_reader.key_holders(namespace, key, self._seq)
-        for each in records_at(self.journal_reader, found, self._seq):
+        for each in self._replayed(found):
             if (each.record.namespace, each.record.key, each.record.state) == wanted:
                 return Stored(each.row, each.record)
         return None
@@ -208,7 +208,7 @@ class PastBackend:
         self, scope: Scope, candidates: Sequence[Current], now: float | None = None
     ) -> list[RecordAt]:
         """Return the *candidates* that were live in *scope*, unexpired by *now*."""
-        found = records_at(self.journal_reader, candidates, self._seq)
+        found = self._replayed(candidates)
         inside = cache(partial(covers, scope))
         last = -math.inf if now is None else now
         return [
@@ -220,7 +220,16 @@ class PastBackend:
         ]
 
     def _records_of(self, ids: Sequence[str]) -> list[RecordAt]:
-        return records_at(self.journal_reader, self.journal_reader.current(ids), self._seq)
+        return self._replayed(self.journal_reader.current(ids))
+
+    def _replayed(self, found: Sequence[Current]) -> list[RecordAt]:
+        """Return the records *found* as of the moment; refuse a moment before the cut."""
+        try:
+            return records_at(self.journal_reader, found, self._seq)
+        finally:  # last, since another process may compact at any time
+            cut = self.journal_reader.cut()
+            if cut is not None and self._seq < cut.seq:
+                raise CompactedError(self._seq, cut.seq, cut.at)
 
     def _records_in(self, rows: Sequence[int]) -> list[RecordAt]:
         wanted = self.journal_reader.ids_of_rows(rows)

@@ -386,3 +386,20 @@ def test_an_undo_works_after_the_cut(store: MemoryStore) -> None:
     assert store.undo(2).content == "one"
     with pytest.raises(CompactedError):
         store.undo(1)
+
+
+def test_a_moment_held_from_before_the_cut_is_refused(store: MemoryStore) -> None:
+    files = Files(store)
+    files.write("/plan", "one")
+    id = store.store("one", key="k").id
+    past, old = store.as_of(2), files.as_of(2)
+    store.store("two", key="k")
+    files.write("/plan", "two")
+    store.compact(keep=0)
+    reads: list[Callable[[], object]] = [
+        *(past.all, past.count, past.namespaces, lambda: past.get(id)),
+        *(lambda: past.get(key="k"), lambda: past.related(id), lambda: old.read("/plan")),
+    ]
+    for read in reads:
+        with pytest.raises(CompactedError, match="entry 2 lies before"):
+            read()
