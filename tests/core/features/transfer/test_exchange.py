@@ -520,3 +520,16 @@ async def _both_ways(path: Path) -> int:
 
 def test_it_can_be_awaited(tmp_path: Path) -> None:
     assert asyncio.run(_both_ways(tmp_path / "all.jsonl")) == 1
+
+
+def test_a_compacted_link_of_a_moved_memory_arrives(store: MemoryStore, tmp_path: Path) -> None:
+    source, target = store.store("one"), store.store("two")
+    store.relate(source.id, target.id, "fixes")
+    store.update(source.id, namespace="moved")
+    store.compact(keep=0)
+    store.export(tmp_path / "out.jsonl")
+    with MemoryStore(embedder=store.embedder) as copy:
+        copy.import_(tmp_path / "out.jsonl")
+        assert [each.memory for each in copy.related(source.id)] == [target]
+        copy.export(tmp_path / "again.jsonl")
+    assert (tmp_path / "again.jsonl").read_text() == (tmp_path / "out.jsonl").read_text()
