@@ -403,3 +403,14 @@ def test_a_moment_held_from_before_the_cut_is_refused(store: MemoryStore) -> Non
     for read in reads:
         with pytest.raises(CompactedError, match="entry 2 lies before"):
             read()
+
+
+def test_an_erasing_after_the_cut_takes_the_accesses_along(store: MemoryStore) -> None:
+    id = store.store("one").id
+    store.update(id, content="two")
+    store.compact(keep=0)
+    store.touch(id)
+    store.snapshot("touched")  # writes the access
+    store.erase(id)
+    assert store.verify().problems == ()
+    assert store.stats().access_rows == 0

@@ -40,10 +40,11 @@ def blank_record(connection: Connection, id: str) -> frozenset[str]:
         (id, id),
     )
     connection.execute("DELETE FROM links WHERE source = ? OR target = ?", (id, id))
+    own = "(SELECT ordinal FROM records WHERE id = ?)"  # once compacted, maybe among no rows
+    connection.execute(f"DELETE FROM accesses WHERE ordinal = {own}", (id,))
     for row in rows:  # past rows keep vectors, too
         connection.execute("DELETE FROM vectors WHERE row IN (?, ?)", (row, -row))  # or staged
         connection.execute("DELETE FROM named_vectors WHERE row = ?", (row,))
-        connection.execute("DELETE FROM accesses WHERE ordinal = ?", (row,))
     for namespace in namespaces:
         moves = "DELETE FROM departures WHERE namespace = ? AND id = ?"
         connection.execute(moves, (namespace, id))
