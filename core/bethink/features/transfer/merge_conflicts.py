@@ -58,8 +58,8 @@ def key_conflicts(
     """Yield the outcome for each text with different versions in *foreign* and in this store.
 
     *changed_at* is the time of each foreign record's last change. No conflicts are a text with an
-    added end, and a foreign fact that this store's fact absorbed. A text that
-    was taken away here stays away, unless changed over there afterwards.
+    added end, and a foreign fact that this store's fact absorbed. A text that was
+    taken away here stays away, unless changed over there afterwards.
     """
     for theirs in _texts(foreign).values():
         present = records_by_key(transaction, theirs[0].namespace, path_of(theirs[0]))
