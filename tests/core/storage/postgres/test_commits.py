@@ -6,7 +6,7 @@ import os
 import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Literal
 
@@ -62,13 +62,15 @@ def locked(location: str) -> Iterator[None]:
 
 
 def test_a_write_that_waits_for_a_replica_holds_up_no_other_and_is_not_acknowledged() -> None:
-    with server() as primary, opened(primary.url) as store, ThreadPoolExecutor() as threads:
+    with server() as primary, ExitStack() as stores, ThreadPoolExecutor() as threads:
+        # The threads of one store would share a commit.
+        store, *others = (stores.enter_context(opened(primary.url)) for _ in range(4))
         store.store("first")
         standby = primary.add_standby("second")
         with frozen(standby):
             with locked(primary.url):
-                writes = [threads.submit(store.store, f"note {number}") for number in range(3)]
-                assert any(waiting_in(primary.url) == 1 for _ in range(5_000))
+                writes = [threads.submit(each.store, "note") for each in others]
+                assert any(waiting_in(primary.url) == 3 for _ in range(5_000))
             assert any(entries_in(primary.url) == 4 for _ in range(5_000))  # none holds the lock
             assert not any(each.done() for each in writes)
         assert not wait(writes, timeout=30).not_done
