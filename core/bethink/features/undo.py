@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from ..errors import CompactedError, NotFoundError, ValidationError
+from ..errors import NotFoundError, ValidationError
 from ..memory.engine import Engine, Transaction
 from ..memory.memories import Memories
 from ..memory.writing import check_key_free, successor_of
@@ -14,7 +14,15 @@ from ..model import fields
 from ..model.arrays import Vector
 from ..model.port import EMBEDDED, LogQuery, entry_at
 from ..model.records import LogEntry, MemoryRecord, State, different, embedded_text
-from ..storage import PART, SILENT_FIELDS, FullBackend, RecordAt, changed_fields, records_at
+from ..storage import (
+    PART,
+    SILENT_FIELDS,
+    FullBackend,
+    RecordAt,
+    changed_fields,
+    records_at,
+    refuse_compacted,
+)
 from .files import refuse_gaps
 from .links import LINK_ACTIONS, undo_link
 
@@ -110,10 +118,8 @@ def _plan_reversals(backend: FullBackend, seq: int) -> tuple[_Reversal, list[_Re
     text: then the last value is True, and no part may have changed since.
     """
     entry = entry_at(backend, seq)
-    cut = backend.journal_reader.cut()
     first = seq if entry is None else seq - entry.changes.get(PART, 0)
-    if cut is not None and first <= cut.seq:
-        raise CompactedError(first - 1, cut.seq, cut.at)
+    refuse_compacted(backend.journal_reader, first - 1)
     if entry is None:
         raise NotFoundError("journal entry", str(seq))
     if entry.id is None:

@@ -39,6 +39,7 @@ from .replay import RecordAt as RecordAt
 from .replay import changed_fields as changed_fields
 from .replay import record_of as record_of
 from .replay import records_at as records_at
+from .replay import refuse_compacted as refuse_compacted
 from .replay import replayed as replayed
 from .urls import split
 from .urls import without_password as without_password

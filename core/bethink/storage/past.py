@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import CompactedError, ValidationError
+from ..errors import ValidationError
 from ..model.arrays import Rows, Vector
 from ..model.filters import Filter, lookup, matcher
 from ..model.namespaces import Scope, covers
@@ -25,7 +25,7 @@ from ..model.port import EMBEDDED, NO_ROWS, Changes, IndexData, LogQuery, Page, 
 from ..model.progress import Tell
 from ..model.records import LIVE, LogEntry, MemoryRecord, State, embedded_text
 from .abilities import Current, FullBackend, FullWriter, Inspection, Tally, Totals, cut_page, tally
-from .replay import RecordAt, records_at
+from .replay import RecordAt, records_at, refuse_compacted
 
 Embed = Callable[[Sequence[MemoryRecord]], list[Vector]]
 
@@ -227,9 +227,7 @@ class PastBackend:
         try:
             return records_at(self.journal_reader, found, self._seq)
         finally:  # last, since another process may compact at any time
-            cut = self.journal_reader.cut()
-            if cut is not None and self._seq < cut.seq:
-                raise CompactedError(self._seq, cut.seq, cut.at)
+            refuse_compacted(self.journal_reader, self._seq)
 
     def _records_in(self, rows: Sequence[int]) -> list[RecordAt]:
         wanted = self.journal_reader.ids_of_rows(rows)

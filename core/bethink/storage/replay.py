@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from ..errors import CorruptStoreError
+from ..errors import CompactedError, CorruptStoreError
 from ..model.records import MemoryRecord, different
 from .abilities import Current, JournalReader, RecordHistory
 
@@ -25,6 +25,13 @@ class PastRecord(NamedTuple):
 
 RecordAt: TypeAlias = Current | PastRecord
 """A record at some moment, changed since or not."""
+
+
+def refuse_compacted(journal_reader: JournalReader, seq: int) -> None:
+    """Raise ``CompactedError`` if the records as of the entry *seq* are gone."""
+    cut = journal_reader.cut()
+    if cut is not None and seq < cut.seq:
+        raise CompactedError(seq, cut.seq, cut.at)
 
 
 def records_at(

@@ -16,6 +16,7 @@ from ...stored import assert_unlocked
 from ..inside import connections_of
 from .processes import fork, forks
 from .replay import assert_journal_is_state, unverified
+from .sharing import wait_until_left_open
 
 
 def opened(path: Path) -> MemoryStore:
@@ -75,9 +76,7 @@ def test_a_commit_that_waits_for_company_is_made_before_the_end(
     opened._waiting += 1
     with ThreadPoolExecutor(1) as thread:
         told = thread.submit(store.store, "another", id="r2")
-        while not (opened.is_open and opened.lock.acquire(blocking=False)):
-            assert not told.done()
-        opened.lock.release()
+        wait_until_left_open(opened, told)
         end(store)
         assert told.result(timeout=60).id == "r2"
     with MemoryStore(store.location) as again:
@@ -95,9 +94,7 @@ def test_an_interrupted_commit_interrupts_no_other_thread(
     shared._waiting += 1  # a thread that is about to write
     with ThreadPoolExecutor(1) as thread:
         told = thread.submit(store.store, "another")
-        while not (shared.is_open and shared.lock.acquire(blocking=False)):
-            assert not told.done()
-        shared.lock.release()
+        wait_until_left_open(shared, told)
         shared._waiting -= 1
         with monkeypatch.context() as patch:
             patch.setattr(connection, "run_unlocked", interrupted)

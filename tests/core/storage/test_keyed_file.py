@@ -31,6 +31,7 @@ from ...stored import alter
 from ..clock import Clock
 from ..inside import connections_of
 from .processes import Child, Say, forks
+from .sharing import wait_until_left_open
 
 KEY = b"sixteen bytes or more"
 
@@ -501,9 +502,7 @@ def test_each_of_the_threads_that_share_a_commit_waits_for_the_anchor(
         opened = connections_of(store)._group_commit
         opened._waiting += 1
         first = threads.submit(store.store, "One")
-        while not (opened.is_open and opened.lock.acquire(blocking=False)):
-            assert not first.done()
-        opened.lock.release()
+        wait_until_left_open(opened, first)
         opened._waiting -= 1
         second = threads.submit(store.store, "Two")
         both = all(anchor.asked.acquire(timeout=10) for _ in range(2))

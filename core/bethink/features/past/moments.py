@@ -10,12 +10,12 @@ from __future__ import annotations
 from datetime import date
 from typing import Final
 
-from ...errors import CompactedError, NotFoundError, ValidationError
+from ...errors import NotFoundError, ValidationError
 from ...memory.engine import Engine
 from ...model import fields
 from ...model.port import LogQuery, Moment, entry_at
 from ...model.records import LogEntry, Snapshot, When
-from ...storage import PastBackend
+from ...storage import PastBackend, refuse_compacted
 from .index import PastIndex
 
 _TIMES: Final = "a time is an ISO text, such as '2026-11-24T10:00Z'"
@@ -36,9 +36,7 @@ class Moments:
     def find(self, when: When) -> Moment:
         """Return the moment of *when*; raise ``NotFoundError`` for an unknown snapshot."""
         moment = self._find(when)
-        cut = self._engine.backend.journal_reader.cut()
-        if cut is not None and moment.seq < cut.seq:
-            raise CompactedError(moment.seq, cut.seq, cut.at)
+        refuse_compacted(self._engine.backend.journal_reader, moment.seq)
         return moment
 
     def _find(self, when: When) -> Moment:
