@@ -4,6 +4,7 @@ A public name is imported when the name is first used, so ``import bethink`` alo
 module and costs next to nothing. Type checkers and editors read the names in ``__init__.pyi``.
 """
 
+import sys
 from importlib import import_module
 
 __version__ = "0.1.0"
@@ -58,7 +59,7 @@ def __getattr__(name: str) -> object:
     if name not in _MODULE_OF:
         from .calls import missing_attribute
 
-        raise missing_attribute(f"module {__name__!r}", name, __all__)
+        raise missing_attribute(f"module {__name__!r}", name, sys.modules[__name__])
     value = getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
     globals()[name] = value
     return value

@@ -15,27 +15,30 @@ Verb = TypeVar("Verb", bound=Callable[..., Any])
 
 
 @cache
-def other_names() -> dict[str, frozenset[str]]:
-    """Return the right names, each with names that callers may know from elsewhere."""
+def other_names() -> dict[str, list[str]]:
+    """Return the right names for each name that callers may know from elsewhere."""
     lines = Path(__file__).with_name("other_names.txt").read_text(encoding="ascii").splitlines()
-    pairs = (line.split(": ") for line in lines if not line.startswith("#"))
-    return {name: frozenset(others.split()) for name, others in pairs}
+    found: dict[str, list[str]] = {}
+    for line in lines:
+        if not line.startswith("#"):
+            right, others = line.split(": ")
+            for other in others.split():
+                found.setdefault(other, []).append(right)
+    return found
 
 
 def right_names(wrong: str, known: Collection[str]) -> str:
     """Return the names among *known* that are called *wrong* elsewhere, as a remedy to read."""
-    right = [name for name, others in other_names().items() if wrong in others]
-    return " or ".join(repr(name) for name in right if name in known)
+    return " or ".join(repr(name) for name in other_names().get(wrong, ()) if name in known)
 
 
-def missing_attribute(
-    owner: str, name: str, known: Collection[str], remedy: str = ""
-) -> AttributeError:
+def missing_attribute(owner: str, name: str, of: object, remedy: str = "") -> AttributeError:
     """Return the error of *owner* without an attribute *name*, with the right name if known.
 
-    The *remedy* stands where no right name is known.
+    The names *of* an object or a class are known. The *remedy* stands where no right name is known.
     """
     message = f"{owner} has no attribute {name!r}"
+    known = dir(of) if name in other_names() else ()  # frameworks ask for many absent names
     right = "" if name.startswith("_") else right_names(name, known) or remedy
     if right:
         return AttributeError(f"{message}; use {right}", name=None)  # so Python adds no guess
@@ -76,7 +79,7 @@ def suggesting(kind: Kind) -> Kind:
     def find_missing(self: object, name: str) -> NoReturn:
         kind = type(self)
         remedy = getattr(kind, "_remedy", "")
-        raise missing_attribute(f"{kind.__name__!r} object", name, dir(kind), remedy)
+        raise missing_attribute(f"{kind.__name__!r} object", name, kind, remedy)
 
     kind.__getattr__ = find_missing  # type: ignore[attr-defined]
     for name in dir(kind):

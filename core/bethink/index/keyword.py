@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
-from itertools import chain, compress, count, islice
+from itertools import chain, compress, count, islice, pairwise
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -262,10 +262,18 @@ class KeywordIndex:
                 if (number := block.terms.get(term)) is not None:
                     start, end = block.starts[number], block.starts[number + 1]
                     postings.append((block.documents[start:end], block.counts[start:end]))
-        for term, postings in zip(terms, found, strict=True):
-            if (tail := self._tail.get(term)) is not None:
-                postings.append(_unpacked(np.array(tail, dtype=np.uint32, ndmin=1), self._start))
+        if self._tail:
+            self._add_tail(terms, found)
         return found
+
+    def _add_tail(self, terms: Iterable[str], found: Iterable[list[tuple[Column, Column]]]) -> None:
+        """Add to *found* the postings of the tail for each of *terms*; all are unpacked at once."""
+        pairs = zip(found, map(self._tail.get, terms), strict=True)
+        known = [(postings, tail) for postings, tail in pairs if tail is not None]
+        packed, ends = _pack(tail for _, tail in known)
+        documents, counts = _unpacked(packed, self._start)
+        for (postings, _), (start, end) in zip(known, pairwise(ends), strict=True):
+            postings.append((documents[start:end], counts[start:end]))
 
 
 def author_term(term: str) -> str:
@@ -279,15 +287,8 @@ def _has_author_terms(terms: Iterable[str]) -> bool:
 
 
 def _frozen(start: int, size: int, tail: _Tail) -> Block:
-    packed = array("I")
-    ends = [0]
-    for postings in tail.values():
-        if isinstance(postings, int):
-            packed.append(postings)
-        else:
-            packed += postings
-        ends.append(len(packed))
-    documents, counts = _unpacked(np.array(packed, dtype=np.uint32), start)
+    packed, ends = _pack(tail.values())
+    documents, counts = _unpacked(packed, start)
     return Block(
         start=start,
         size=size,
@@ -296,6 +297,18 @@ def _frozen(start: int, size: int, tail: _Tail) -> Block:
         documents=documents,
         counts=counts,
     )
+
+
+def _pack(lists: Iterable[int | Iterable[int]]) -> tuple[Column, list[int]]:
+    """Return the postings of *lists*, in a row, and where each list starts and the last ends."""
+    packed, ends = array("I"), [0]
+    for postings in lists:
+        if isinstance(postings, int):
+            packed.append(postings)
+        else:
+            packed.extend(postings)
+        ends.append(len(packed))
+    return np.array(packed, dtype=np.uint32), ends
 
 
 def _unpacked(postings: Column, start: int) -> tuple[Column, Column]:

@@ -32,6 +32,8 @@ _MAX_DIMENSION: Final = 131_072  # of a vector: products of eight-bit codes add 
 _MAX_COMPONENT: Final = 1e18  # of a vector: the square of the length stays finite in float32
 _COMPACT: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 _LISTS: Final = (list, tuple)  # a union would be made anew for each value
+_NUMBERS: Final = (int, float)
+_BOXED: Final = (np.integer, np.bool_)
 _MAPPINGS: Final = (dict, Mapping)  # in this order: to ask for a Mapping takes longer
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -46,13 +48,13 @@ def unboxed(value: Any) -> Any:
     """Return a number or boolean of numpy as Python's, and any other *value* as given."""
     if isinstance(value, np.floating):
         return float(value)
-    return value.item() if isinstance(value, np.integer | np.bool_) else value
+    return value.item() if isinstance(value, _BOXED) else value
 
 
 def number(name: str, value: object, low: float, high: float, what: str = "a number") -> float:
     """Return *value*, the argument *what*, as a finite float within [low, high]."""
     value = unboxed(value)
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, bool) or not isinstance(value, _NUMBERS):
         raise ValidationError(f"{name} must be {what}, not {type(value).__name__}")
     if not low <= value <= high:
         raise ValidationError(f"{name} must lie in [{low:g}, {high:g}], not {describe(value)}")
@@ -94,7 +96,7 @@ def timestamp(name: str, value: object) -> float:
         return value.timestamp()
     if isinstance(value, date):
         return datetime(value.year, value.month, value.day, tzinfo=UTC).timestamp()
-    if isinstance(value, int | float) and MAX_TIME < abs(value) < math.inf:
+    if isinstance(value, _NUMBERS) and MAX_TIME < abs(value) < math.inf:
         raise ValidationError(f"{name} must be in seconds, not milliseconds: {describe(value)}")
     return number(name, value, -MAX_TIME, MAX_TIME, _TIME)
 

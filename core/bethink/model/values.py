@@ -31,7 +31,7 @@ class Value:
             fields = self.__match_args__
             if name not in fields and "memory" in fields and name in dir(type(self.memory)):
                 inside = f"'memory.{name}'"
-            raise missing_attribute(f"{kind.__name__!r} object", name, dir(kind), inside)
+            raise missing_attribute(f"{kind.__name__!r} object", name, kind, inside)
 
     def _repr_html_(self) -> str:
         """Return the fields that are not empty as a table, for notebooks."""
