@@ -9,7 +9,7 @@ from bethink import MemoryStore
 from bethink.features.past.moments import Moments
 from bethink.memory.engine import Engine
 from bethink.storage.sqlite import SQLiteBackend
-from bethink.storage.sqlite.connection import Connections
+from bethink.storage.sqlite.connections import Connections
 
 
 def engine_of(store: MemoryStore) -> Engine:

@@ -31,7 +31,7 @@ from bethink import (
 )
 from bethink.model.namespaces import Scope
 from bethink.model.port import Changes
-from bethink.storage.sqlite import connection as connections
+from bethink.storage.sqlite import connections
 
 from ..stored import assert_unlocked
 from .inside import connections_of, engine_of

@@ -32,9 +32,8 @@ from bethink.index.scope import ScopeIndex
 from bethink.index.vectors import VectorColumn
 from bethink.model.port import LogQuery, Segment
 from bethink.storage import FullBackend as Backend
-from bethink.storage.sqlite import SQLiteBackend
-from bethink.storage.sqlite import connection as connections
-from bethink.storage.sqlite.connection import Connections
+from bethink.storage.sqlite import SQLiteBackend, connections
+from bethink.storage.sqlite.connections import Connections
 from bethink.testing.contracts.samples import records_of
 from bethink.text import terms
 

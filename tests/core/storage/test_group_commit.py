@@ -10,7 +10,7 @@ import pytest
 
 from bethink import HashEmbedder, MemoryStore, StorageError, ValidationError
 from bethink.storage.sql import group_commit
-from bethink.storage.sqlite import connection
+from bethink.storage.sqlite import connections
 
 from ...stored import assert_unlocked
 from ..inside import connections_of
@@ -97,7 +97,7 @@ def test_an_interrupted_commit_interrupts_no_other_thread(
         wait_until_left_open(shared, told)
         shared._waiting -= 1
         with monkeypatch.context() as patch:
-            patch.setattr(connection, "run_unlocked", interrupted)
+            patch.setattr(connections, "run_unlocked", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 store.store("one more")
         with pytest.raises(StorageError, match="another thread was interrupted"):

@@ -15,8 +15,8 @@ import pytest
 from bethink import MemoryStore, StorageError, StoreBusyError, ValidationError
 from bethink.storage import FullBackend as Backend
 from bethink.storage import open_backend
-from bethink.storage.sqlite import connection as connections
-from bethink.storage.sqlite.connection import Connections
+from bethink.storage.sqlite import connections
+from bethink.storage.sqlite.connections import Connections
 from bethink.storage.sqlite.schema import APPLICATION_ID, LATEST
 from bethink.testing.contracts.backends import BackendContract, DurableContract
 from bethink.testing.contracts.samples import insert, record

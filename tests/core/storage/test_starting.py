@@ -306,7 +306,7 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
         before, done = done, 0
         return before
 
-    monkeypatch.setattr("bethink.storage.sqlite.connection.connect", counted)
+    monkeypatch.setattr("bethink.storage.sqlite.connections.connect", counted)
     return since
 
 

@@ -19,8 +19,8 @@ from bethink import HashEmbedder, MemoryStore, StoreBusyError
 from bethink.storage import sqlite
 from bethink.storage.sql import group_commit
 from bethink.storage.sql.group_commit import GroupCommit
-from bethink.storage.sqlite import connection
-from bethink.storage.sqlite.connection import Connections
+from bethink.storage.sqlite import connections
+from bethink.storage.sqlite.connections import Connections
 from bethink.storage.sqlite.unused_bytes import UnusedBytes
 from bethink.storage.sqlite.write_queue import WriteQueue
 
@@ -276,8 +276,10 @@ def test_recalls_go_on_beside_a_rewriting(
 ) -> None:
     found: list[int] = []
 
-    def begin(self: WriteQueue, connection: sqlite3.Connection, *statement: str) -> None:
-        real(self, connection, *statement)
+    def begin(
+        self: WriteQueue, connection: sqlite3.Connection, *statement: str, waited: float = 0.0
+    ) -> None:
+        real(self, connection, *statement, waited=waited)
         if statement == ("VACUUM",):
             recall_in_thread(store, found)
 
@@ -317,7 +319,7 @@ def test_a_file_too_large_for_its_gaps_to_be_found_is_written_anew(
 def test_an_erasing_beside_a_long_read_waits_as_long_as_was_said_and_no_longer(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection, "BUSY_SECONDS", 3600.0)
+    monkeypatch.setattr(connections, "BUSY_SECONDS", 3600.0)
     with (
         closing(Connections(str(path), "normal")) as files,
         closing(Connections(str(path), "normal")) as other,

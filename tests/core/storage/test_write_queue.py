@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 
 import pytest
 
-from bethink import HashEmbedder, MemoryStore
-from bethink.storage.sqlite import connection as connections
+from bethink import HashEmbedder, MemoryStore, StoreBusyError
+from bethink.storage.sqlite import connections, write_queue
+from bethink.storage.sqlite.write_queue import WriteQueue
 
 from .processes import Child, Say, ask, forks
 
@@ -75,3 +77,52 @@ def test_processes_write_in_the_order_in_which_they_came(path: Path) -> None:
                 each.kill()
     with opened(path) as store:
         assert [record.id for record in store.all()] == [str(each.pid) for each in waiting]
+
+
+class Watch:
+    """A clock in seconds that only a sleep moves on."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@pytest.mark.parametrize(("waited", "left"), [(0.0, 1.0), (0.75, 0.25), (2.0, 0.0)])
+def test_the_wait_for_other_threads_shortens_the_wait_for_other_processes(
+    waited: float, left: float, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened(path).close()
+    watch = Watch()
+    monkeypatch.setattr(write_queue, "time", watch)
+    with closing(sqlite3.connect(path)) as other, closing(sqlite3.connect(path)) as mine:
+        other.execute("BEGIN IMMEDIATE")
+        mine.execute("PRAGMA busy_timeout = 0")
+        with pytest.raises(sqlite3.OperationalError, match="locked"):
+            WriteQueue(os.fspath(path), patience=1.0).begin(mine, waited=waited)
+    assert watch.now == pytest.approx(left, abs=0.01)
+
+
+def test_a_thread_in_line_has_waited_once_the_thread_before_gives_up(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "BUSY_SECONDS", 0.2)
+    told: list[float] = []
+
+    def begin(queue: WriteQueue, writer: sqlite3.Connection, *, waited: float) -> None:
+        told.append(waited)
+        real(queue, writer, waited=waited)
+
+    with opened(path) as store, closing(sqlite3.connect(path)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        real = WriteQueue.begin
+        monkeypatch.setattr(WriteQueue, "begin", begin)
+        with ThreadPoolExecutor(2) as threads:
+            writes = [threads.submit(store.store, text) for text in ("whale", "shark")]
+        assert all(isinstance(write.exception(), StoreBusyError) for write in writes)
+        monkeypatch.undo()
+    assert sorted(told)[1] > 0.1

@@ -15,7 +15,7 @@ from ..sql.authenticator import NO_AUTH
 from ..sql.backend import SQLBackend
 from ..sql.connection import Connection
 from ..sql.erasing import ERASED, SCRUBBED
-from .connection import BUSY_SECONDS, SMALL_BYTES, Connections, Durability
+from .connections import BUSY_SECONDS, SMALL_BYTES, Connections, Durability
 from .inspection import SQLiteInspection
 from .keyed_file import open_keyed_file, renew_codes
 from .opening import MEMORY, copy_to

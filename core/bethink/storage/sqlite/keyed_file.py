@@ -33,7 +33,7 @@ from ..sql.cut import read_cut
 from ..sql.daily_accesses import DailyMark
 from ..sql.maintenance import SQLStaging
 from ..sql.rows import read_number, read_setting
-from .connection import Connections
+from .connections import Connections
 from .schema import code_version, foreign_objects, schema_differences, version_of
 from .writer import SQLiteRepairer, SQLiteWriter
 

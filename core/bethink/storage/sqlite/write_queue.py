@@ -37,21 +37,28 @@ class WriteQueue:
         self._line = f"{path}-gate"
         self._patience = patience
 
-    def begin(self, connection: sqlite3.Connection, statement: str = "BEGIN IMMEDIATE") -> None:
+    def begin(
+        self,
+        connection: sqlite3.Connection,
+        statement: str = "BEGIN IMMEDIATE",
+        *,
+        waited: float = 0.0,
+    ) -> None:
         """Run *statement*, a taker of the write lock, at this process's turn.
 
-        *connection* must have no busy timeout.
+        *connection* must have no busy timeout. The seconds *waited* before count as patience.
         """
         if os.path.exists(self._line) or not _try_to_run(connection, statement):
-            deadline = time.monotonic() + self._patience
-            with self._wait_for_turn():
+            patience = max(self._patience - waited, 0.0)
+            deadline = time.monotonic() + patience
+            with self._wait_for_turn(patience):
                 run_unlocked(connection, statement, deadline, _PAUSE_SECONDS)
 
     @contextmanager
     def turn(self) -> Iterator[None]:
         """Wait for this process's turn, and let the other processes wait during the body."""
         have_met = os.path.exists(self._line)
-        with self._wait_for_turn():
+        with self._wait_for_turn(self._patience):
             yield
         if not have_met:
             self.remove()
@@ -62,12 +69,12 @@ class WriteQueue:
             os.unlink(self._line)
 
     @contextmanager
-    def _wait_for_turn(self) -> Iterator[None]:
-        """Stand in line for half of the patience: a stopped process must not block the line."""
+    def _wait_for_turn(self, patience: float) -> Iterator[None]:
+        """Stand in line for half of the *patience*: a stopped process must not block the line."""
         if fcntl is None:  # pragma: no cover - Windows
             yield
             return
-        deadline = time.monotonic() + self._patience / 2
+        deadline = time.monotonic() + patience / 2
         line = os.open(self._line, os.O_CREAT | os.O_RDWR | os.O_APPEND, 0o600)
         try:
             place = _take_place(line)

@@ -30,7 +30,7 @@ from bethink.features.history import take_snapshot
 from bethink.features.keys import key_range
 from bethink.model.filters import Compare
 from bethink.model.port import Changes, LogQuery
-from bethink.storage.sqlite.connection import Connections
+from bethink.storage.sqlite.connections import Connections
 
 from ...clock import Clock
 from ...inside import connections_of, engine_of, moments_of

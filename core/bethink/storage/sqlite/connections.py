@@ -152,7 +152,7 @@ class Connections:
         # Reentrant, so that a lock left by an interrupted call does not lock out the same thread.
         self._long_lock = threading.RLock()
         is_file = self.path != MEMORY  # readers in memory would see uncommitted rows
-        self._group_commit = GroupCommit(lambda _: self._begin(), shares=is_file)
+        self._group_commit = GroupCommit(self._begin, shares=is_file)
         self._write_lock = self._group_commit.lock
         self._read_lock = threading.RLock() if is_file else self._write_lock
         self._aside_lock = threading.RLock()
@@ -172,11 +172,12 @@ class Connections:
         group = self._group_commit.enter()
         return self._writer, group
 
-    def _begin(self) -> _Transaction:
+    def _begin(self, waited: float) -> _Transaction:
+        """Begin a transaction for a thread that has *waited* so many seconds for other threads."""
         self._wake()
         try:
             self._writer.wait_for_locks(0)  # the queue is fairer than SQLite
-            self._queue.begin(self._writer)
+            self._queue.begin(self._writer, waited=waited)
             self._check_file()
             return _Transaction(self.path, self._writer)
         except BaseException:
