@@ -150,11 +150,9 @@ class PostgresConnection:
         if not first:
             self.raw.execute("SAVEPOINT part")
 
-    def end_part(self, *, first: bool) -> None:
-        """Wait until the server has taken all of a part."""
+    def end_part(self) -> None:
+        """Wait until the server has taken all of a part; the commit ends the part's savepoint."""
         self.send()
-        if not first:
-            self.raw.execute("RELEASE part")
         self._pipeline.close()
 
     def undo_part(self) -> bool:

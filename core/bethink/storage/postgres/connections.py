@@ -83,7 +83,7 @@ class _Transaction:
         self.connection.begin_part(first=False)
 
     def end_part(self, *, first: bool) -> None:
-        self.connection.end_part(first=first)
+        self.connection.end_part()
 
     def undo_part(self, *, first: bool) -> bool:
         if not first and self.connection.undo_part():
