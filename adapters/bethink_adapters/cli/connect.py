@@ -76,7 +76,7 @@ _HOSTS: Final = (
 @command(_MCP, access="none", example="bethink mcp --read-only")
 def mcp(context: Context) -> Reply:
     """Serve a memory to agent hosts (MCP)."""
-    from ..mcp.__main__ import run
+    from ..mcp.running import run
 
     given = context.given
     return Reply(
