@@ -94,7 +94,7 @@ def mcp(context: Context) -> Reply:
 @command(_SERVE, access="none", example="bethink serve --port 8765 --read-only")
 def serve(context: Context) -> Reply:
     """Serve a memory over HTTP (REST and MCP)."""
-    from ..rest.command import run
+    from .serve import run
 
     return Reply(code=run(context))
 

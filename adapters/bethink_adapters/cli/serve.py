@@ -1,4 +1,4 @@
-"""The command ``bethink serve``."""
+"""The work of the command ``serve``."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import webbrowser
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from ..cli.command import Context, Failure
+from ..rest.settings import Settings
+from ..rest.tokens import TokenFileError, new_token, read_tokens, write_tokens
 from ..shared.extras import needs
 from ..surface.location import user_folder
-from .settings import Settings
-from .tokens import TokenFileError, new_token, read_tokens, write_tokens
+from .command import Context, Failure
 
 
 def run(context: Context) -> int:
@@ -30,7 +30,7 @@ def run(context: Context) -> int:
     except TokenFileError as error:
         raise Failure(str(error)) from None
     with needs("server"):
-        from .running import run as serve
+        from ..rest.running import run as serve
     hosts = {given.host, *given.allow_host}
     settings = Settings(
         tokens=tokens,
