@@ -15,9 +15,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-_FORMATS: Final = (
-    "bethink", "chatgpt", "claude", "markdown", "mcp", "mem0", "memory-layer", "remembrane",
-)  # fmt: skip
+_READERS: Final = {
+    "chatgpt": "read_chatgpt",
+    "claude": "read_claude",
+    "markdown": "read_markdown",
+    "mcp": "read_mcp_memory",
+    "mem0": "read_mem0",
+    "memory-layer": "read_memory_layer",
+    "remembrane": "read_remembrane",
+}
+"""The name in ``formats`` of the reader of each foreign system's files."""
+
+_SYSTEMS: Final = ("bethink", *_READERS)
 
 _LEFT: Final = ("forgotten", "erased")
 """States of memories that ``archive-to`` copies without more to forget here."""
@@ -60,10 +69,10 @@ def export(context: Context) -> Reply:
     argument(
         "--from",
         dest="format",
-        choices=_FORMATS,
+        choices=_SYSTEMS,
         default="bethink",
         metavar="SYSTEM",
-        help=", ".join(_FORMATS),
+        help=", ".join(_SYSTEMS),
     ),
     access="write",
     synonyms=("ingest",),
@@ -83,18 +92,10 @@ def import_(context: Context) -> Reply:
         raise Failure(f"--from {given.format} reads a file, not the standard input", 2)
     from .. import formats
 
-    readers: dict[str, Callable[[Any], Iterable[Any]]] = {
-        "chatgpt": formats.read_chatgpt,
-        "claude": formats.read_claude,
-        "markdown": formats.read_markdown,
-        "mcp": formats.read_mcp_memory,
-        "mem0": formats.read_mem0,
-        "memory-layer": formats.read_memory_layer,
-        "remembrane": formats.read_remembrane,
-    }
+    read: Callable[[Any], Iterable[Any]] = getattr(formats, _READERS[given.format])
     report = formats.import_from(
         context.store,
-        readers[given.format](source),
+        read(source),
         namespace=context.named or tenant_at(context.location),
         progress=output.bar("read"),
     )

@@ -22,15 +22,20 @@ from .arguments import (
 from .command import Context, Failure, Reply, argument, command
 
 _QUERY: Final = argument("query", metavar="QUERY", help="a question or words, - for stdin")
+_K: Final = argument(
+    "-k",
+    type=int,
+    default=DEFAULT_K,
+    metavar="N",
+    help=f"an answer of at most N memories ({DEFAULT_K})",
+)
 _TOUCH: Final = argument("--touch", action="store_true", help="count the hits as accessed")
 _MODES: Final = ("hybrid", "keyword", "semantic")
 
 
 @command(
     _QUERY,
-    argument(
-        "-k", type=int, default=DEFAULT_K, metavar="N", help=f"at most N memories ({DEFAULT_K})"
-    ),
+    _K,
     argument(
         "--mode", choices=_MODES, default="hybrid", help="compare both, words, or vectors (hybrid)"
     ),
@@ -108,13 +113,7 @@ def context(context: Context) -> Reply:
 @command(
     ID,
     _QUERY,
-    argument(
-        "-k",
-        type=int,
-        default=DEFAULT_K,
-        metavar="N",
-        help=f"the answer has at most N memories ({DEFAULT_K})",
-    ),
+    _K,
     AS_OF,
     FILTER,
     example="bethink why ef5a0645 'when is standup?'",
