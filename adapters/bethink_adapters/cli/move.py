@@ -79,7 +79,7 @@ def export(context: Context) -> Reply:
     example="bethink import notes --from markdown -n notes",
 )
 def import_(context: Context) -> Reply:
-    """Read memories of bethink or of a predecessor."""
+    """Read memories of bethink or of a different system."""
     from pathlib import Path
 
     given = context.given
