@@ -50,14 +50,14 @@ class MemoryStore(
     PastVerbs,
     Container,
 ):
-    """The memories at *location*: ":memory:", a path, or a URL such as ``sqlite:///agent.db``.
+    """The memories at *location*: ":memory:", a path, or a URL such as ``postgresql://host/name``.
 
-    *embedder* defaults to the embedder of the file if bethink can build that embedder, else to
-    ``StaticEmbedder``. *ranking* turns signals into scores. *clock* returns Unix seconds. With
-    *durability* "full" an acknowledged write survives a power cut, with "normal" only a crash of
+    A missing file is made, with the folders. A file of a different program raises
+    ``NotABethinkFileError``. *embedder* defaults to the file's if bethink can build the file's,
+    else to ``StaticEmbedder``. *ranking* turns signals into scores. *clock* returns Unix seconds.
+    With *durability* "full" an acknowledged write survives a power cut, with "normal" a crash of
     the process. *new_id* makes ids. Recall keeps about *max_resident* bytes in memory (None: no
-    limit); beyond the limit the scope recalled longest ago is dropped, and read again on the next
-    recall. The scope in use stays, however large.
+    limit), drops the scope recalled longest ago, and keeps the scope in use, however large.
 
     With an *integrity_key*, at least 16 secret bytes, every write carries an authentication code,
     and a record changed without the key raises ``TamperedError`` instead of being returned. An

@@ -181,9 +181,11 @@ class LazyEmbedder(Embedder):
 
 @suggesting
 class CallableEmbedder(LazyEmbedder):
-    """Use your own function: texts in, one vector for each out.
+    """Use your own function *fn*: a list of n texts in, n vectors of equal length out.
 
     The store's file keeps *name*, so change the name whenever the function's vectors change.
+    Vectors of a length other than *dimension* (default: of the first vectors) raise
+    ``DimensionError``. A subclass may set ``floor``, ``zero`` and ``share``, see ``Embedder``.
     """
 
     def __init__(

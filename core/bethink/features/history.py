@@ -22,7 +22,7 @@ _OTHER_MOMENT: Final = lazy_pattern(r"#?\d+(?:\.\d+)?[smhdw]?")  # an entry, sec
 
 @dataclass(frozen=True, slots=True)
 class Change(Value):
-    """A record before and after."""
+    """A record ``before`` and ``after`` a change."""
 
     before: MemoryRecord
     after: MemoryRecord

@@ -61,7 +61,7 @@ class Integrity(Value):
 
 @dataclass(frozen=True, slots=True)
 class Repair(Value):
-    """The result of ``repair``: repaired problems, and remaining problems."""
+    """The result of ``repair``: the problems that are ``mended``, and the problems ``left``."""
 
     mended: tuple[Problem, ...] = ()
     left: tuple[Problem, ...] = ()

@@ -178,11 +178,11 @@ class Memories(View, Closable):
         similarity: float = 0.92,
         **given: Unpack[Fields],
     ) -> MemoryRecord:
-        """Remember *content* with the ``records.Common`` fields and an ``id``; return the record.
+        """Remember *content* with fields of a ``MemoryRecord`` and *vectors*; return the record.
 
         The new record supersedes the live record of the namespace with the same ``key``, and the
-        live record with the id *supersedes* (``NotFoundError`` if no live record has the id).
-        *content* may be empty only beside a ``value``. An ``id`` in use raises ``ValidationError``.
+        live record with the id *supersedes* (``NotFoundError`` without such a record). *content*
+        has 1 to 524,288 characters, or 0 beside a *value*. A known *id* raises ``ValidationError``.
 
         *on_similar* decides about a new memory that nearly repeats a live memory of the namespace:
         "keep" stores both, "raise" raises ``SimilarMemoryError``, and "merge" merges the new memory
@@ -208,8 +208,8 @@ class Memories(View, Closable):
     ) -> list[MemoryRecord]:
         """Remember all *items*, or none if an item is wrong; return the records as stored.
 
-        An item is a content, or a mapping of arguments of ``store``. *shared* fields apply to items
-        without the field. The same transaction forgets the records with the ids in *forget*; an
+        An item is a content, or a mapping of arguments of ``store``. Fields beside *items* apply to
+        items without the field. The same transaction forgets the records with ids in *forget*; an
         unknown id raises ``NotFoundError``. *on_similar* also compares the items among themselves.
         *progress*, see ``reembed``, tells of the embedding; an error there leaves nothing stored.
         """
@@ -231,7 +231,7 @@ class Memories(View, Closable):
 
     @spelled_out(Changes, {})
     def update(self, id: str, **changes: Unpack[Changes]) -> MemoryRecord:
-        """Change fields of a live record and return the record; accesses and outcome stay.
+        """Change the given fields of a live record, no others; return the record.
 
         An *id* without a live record raises ``NotFoundError``. An expired record accepts changes
         only together with a later ``expires_at``, and only until ``expire`` forgets the record.
@@ -302,10 +302,10 @@ class Memories(View, Closable):
         as_of: When | None = None,
         approximate: bool = False,
     ) -> list[RecallResult]:
-        """Return the *k* live memories most relevant to *query*, best first, ties by id.
+        """Return the *k* live memories of *namespace* most relevant to *query*, best first.
 
-        A memory needs a similarity above *min_similarity* and a score of at least *min_score*, so
-        an unrelated query returns no memory. *min_share* in [0, 1] also drops the memories with
+        A memory has to pass the filter *where*, and needs a similarity above *min_similarity* and a
+        score of at least *min_score*. *min_share* in [0, 1] also drops the memories with
         less than this share of the best score, as 0.5 drops scores below half. *mode* "keyword"
         leaves out vectors and synonyms, "semantic" leaves out words. *trusted*, a list of sources,
         leaves out memories of every other source; None in the list stands for memories without a
@@ -335,7 +335,7 @@ class Memories(View, Closable):
         return reading.recall(self._engine_at(as_of), self._ranking(ranking), request, answer_by)
 
     def touch(self, ids: str | Iterable[str]) -> None:
-        """Count an access of each live record now; a later write stores the accesses."""
+        """Count an access of each live record now, for a later write; pass over unknown ids."""
         reading.touch(self._engine, fields.ids(ids))
 
     def vectors(

@@ -126,11 +126,11 @@ def from_pattern(name: str) -> Scope:
 
 
 def segment(text: str) -> str:
-    """Quote any *text* into one valid segment; different texts give different segments.
+    """Quote any *text* as one step of a namespace, as "a/b" in "a%2Fb"; no two texts become equal.
 
     Percent-encodes "/", "%", control characters, lone surrogates, and a text of asterisks alone;
-    the empty text becomes "%". A whole namespace has at most ``MAX_NAMESPACE`` characters: a long
-    text may not fit.
+    the empty text becomes "%". A whole namespace has at most 1,024 characters: a long text may not
+    fit.
     """
     if not isinstance(text, str):
         raise ValidationError(f"segment needs a str, not {type(text).__name__}")

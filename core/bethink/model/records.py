@@ -41,9 +41,12 @@ TURN_KEY: Final = lazy_pattern("turn:[0-9a-f]{32}(:[0-9]{9})?")
 class MemoryRecord(Value):
     """One remembered text or value.
 
-    Times are Unix seconds (UTC). ``importance`` and ``confidence`` lie in [0, 1], ``outcome`` in
-    [-1, 1]. ``occurred_at`` is the time of the event in the world, ``created_at`` the time of
-    storing.
+    ``content`` is the text that recall searches. ``namespace`` owns the record. ``key`` names a
+    changing fact: storing a key again supersedes the record before. ``value`` is any JSON.
+    ``thread`` names the conversation of a turn, ``author`` the speaker. ``category``, ``tags``,
+    ``source`` and ``metadata`` are for filters. ``importance`` and ``confidence`` lie in [0, 1],
+    ``outcome`` in [-1, 1]. Times are Unix seconds (UTC): ``occurred_at`` is the time of the event
+    in the world, ``created_at`` the time of storing.
     """
 
     id: str
@@ -81,15 +84,11 @@ class MemoryRecord(Value):
 
 
 class Common(TypedDict, total=False):
-    """The fields that a caller may give, with defaults.
+    """The fields of a ``MemoryRecord`` that a caller may give, with defaults.
 
-    ``namespace`` ("default") owns the record. ``key`` names a changing fact: storing a key again
-    supersedes the record before. ``value`` is any JSON. ``thread`` names the conversation of a
-    turn, ``author`` the speaker. ``category``, ``tags``, ``source`` and ``metadata`` are for
-    filters. ``importance`` (0.5) and ``confidence`` (1.0) lie in [0, 1]. ``occurred_at`` (now) and
-    ``expires_at`` (never) are Unix seconds, aware datetimes, dates or ISO texts ("2026-11-24" is
-    the start of the day in UTC). ``vectors`` are named vectors of the caller, of at most 131,072
-    numbers, to compare with in ``recall(vector=...)``.
+    ``occurred_at`` (now) and ``expires_at`` (never) are Unix seconds, aware datetimes, dates or ISO
+    texts ("2026-11-24" is the start of the day in UTC). ``vectors`` are named vectors of the
+    caller, of at most 131,072 numbers, to compare with in ``recall(vector=...)``.
     """
 
     namespace: str
@@ -362,7 +361,7 @@ class RecallResult(LazyResults):
 class LogEntry(Value):
     """One entry of the journal: mutation number ``seq`` of the store.
 
-    ``changes`` holds the fields after the mutation; empty once erased.
+    ``at`` is in Unix seconds. ``changes`` holds the fields after the mutation; empty once erased.
     """
 
     seq: int

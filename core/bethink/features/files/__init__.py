@@ -67,9 +67,9 @@ class Files:
     """The files in the *namespace* of a *store*; the constructor reads and writes nothing.
 
     Every change is atomic and durable, among threads and processes too: no edit is lost. Every path
-    is normalised first (see ``paths``). A bad path raises ``ValidationError``, a missing file or
-    folder ``NotFoundError``. A text for ``create`` and the edits has at most
-    ``fields.MAX_CONTENT`` characters.
+    is normalised first: "plan.md" is "/plan.md". A bad path raises ``ValidationError``, a missing
+    file or folder ``NotFoundError``. A text for ``create`` and the edits has at most 524,288
+    characters.
 
     A verb of the store that would remove a chunk from the middle of a file, or change a chunk's
     length, raises ``ValidationError``; only ``erase`` is allowed. A file without an erased chunk
@@ -77,8 +77,8 @@ class Files:
 
     A changed or deleted file can be read ``as_of`` an earlier moment, and written again. ``undo``
     of any journal entry of a change takes the whole change back, in every chunk and every file.
-    ``store.audit(path, namespace=files.namespace)`` returns the versions of a file, for a chunked
-    file of the first chunk (``chunks`` explains the keys of later chunks).
+    ``store.audit(path, namespace=files.namespace)`` returns the versions of a file, and of a file
+    in several chunks the versions of the first chunk.
     """
 
     def __init__(self, store: MemoryStore, namespace: str = "files") -> None:

@@ -29,9 +29,10 @@ class OpenAIEmbedder(LazyEmbedder):
     """Ask OpenAI, or any server with the route ``/v1/embeddings`` of OpenAI.
 
     *base_url* and *api_key* fall back to ``OPENAI_BASE_URL`` and ``OPENAI_API_KEY``, read at each
-    call. *dimension* shortens the vectors, where the model can. A server that is busy or down is
-    asked *retries* more times, after *backoff* seconds, then twice that, and so on. The key stays
-    out of ``repr``, errors and pickles.
+    call. *dimension* shortens the vectors, where the model can. A request has *batch_size* texts at
+    most and ends after *timeout* seconds. A server that is busy or down is asked *retries* more
+    times, after *backoff* seconds, then after twice as many, and so on; then ``EmbedderError`` is
+    raised. The key stays out of ``repr``, errors and pickles.
     """
 
     def __init__(

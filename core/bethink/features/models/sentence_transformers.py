@@ -11,7 +11,10 @@ if TYPE_CHECKING:
 
 
 class SentenceTransformerEmbedder(LazyEmbedder):
-    """Use a sentence-transformers model; *options* go to ``SentenceTransformer``."""
+    """Use the *model* of sentence-transformers; *options* go to ``SentenceTransformer``.
+
+    The first text loads the model, and raises ``MissingExtraError`` without the package.
+    """
 
     def __init__(self, model: str = "all-MiniLM-L6-v2", **options: Any) -> None:
         super().__init__(f"sentence-transformers/{model}", None)

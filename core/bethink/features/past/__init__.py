@@ -47,7 +47,7 @@ class PastVerbs(Memories):
         return self._engine if as_of is None else self._moments.engine(self._moments.find(as_of))
 
     def as_of(self, when: When) -> Past:
-        """Return the records of the store at a moment, to be read.
+        """Return the records of the store at a moment, read-only.
 
         *when* is a snapshot or a snapshot's name, a journal entry or an entry's number (the moment
         right after the entry), or a time, for the last entry in the journal's order made by then. A

@@ -82,7 +82,7 @@ class FiveSignal:
     access, the later. Recalls with ``touch=False`` are no accesses.
     .35 similarity, .25 outcome, .15 recency (half-life 30 days), .15 frequency and .10 confidence.
     Frequency is min(log(accesses + 1) / log(100), 1). A record of the query's category
-    (``categories.query_intent``) is boosted: troubleshooting 1.5, gotcha and decision 1.4,
+    (see ``query_intent``) is boosted: troubleshooting 1.5, gotcha and decision 1.4,
     pattern and convention 1.3, architecture and command 1.2, workaround 1.1. The boost orders
     relevant records and makes no record relevant: up to a similarity of .15 the boost is 1, from
     .25 on the full boost counts, and in between the boost grows evenly.
