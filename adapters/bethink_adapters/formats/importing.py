@@ -61,9 +61,9 @@ def import_from(
     import that broke off goes on. An item with the id of a memory, but with different fields, is
     skipped.
 
-    Each ``Memory`` of a predecessor keeps times, counts, outcome and state, all in one transaction.
-    An empty store gets the past of the source, too: the journal, and named moments. Imported again,
-    a memory that the source has changed since changes here.
+    Each ``Memory`` of remembrane or Memory Layer keeps times, counts, outcome and state, all in one
+    transaction. An empty store gets the past of the source, too: the journal, and named moments.
+    Imported again, a memory that the source has changed since changes here.
 
     *progress* is a function of the findings read and the total, which is None here, or True for a
     bar of ``tqdm``. An error of the function ends the import; earlier batches stay.

@@ -138,9 +138,9 @@ class OutcomeVerbs(Memories):
     def drift(self) -> int:
         """Reset outcomes of memories unused for 30 days to 0; return the number of memories.
 
-        A use is a recall, a judgement or a change; an import of a predecessor's memories counts as
-        a use of all memories. A memory archived by a low outcome is live again. Recording outcomes
-        and marking also reset, once a day; recall never resets.
+        A use is a recall, a judgement or a change; an import from remembrane or Memory Layer counts
+        as a use of all memories. A memory archived by a low outcome is live again. Recording
+        outcomes and marking also reset, once a day; recall never resets.
         """
         with self._engine.writing() as transaction:
             return _drift_all(self._engine, transaction)
