@@ -125,12 +125,26 @@ class LazyEmbedder(Embedder):
 
     Blank text never reaches the model: the row is zero. An unknown dimension is measured by
     embedding a word. A model in memory is loaded at the first text, and stays out of pickles.
+    ``floor``, ``zero`` and ``share`` are those of ``Embedder``; None keeps the class's.
     """
 
-    def __init__(self, name: str, dimension: int | None) -> None:
+    floor: float = 0.0
+
+    def __init__(
+        self,
+        name: str,
+        dimension: int | None,
+        *,
+        floor: float | None = None,
+        zero: float | None = None,
+        share: float | None = None,
+    ) -> None:
         self._name = name
         self._dimension = None if dimension is None else integer("dimension", dimension, 1)
         self._loaded: Any = None
+        calibration = {"floor": floor, "zero": zero, "share": share}
+        vars(self).update({name: given for name, given in calibration.items() if given is not None})
+        check_embedder(self)
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_loaded": None}
@@ -185,7 +199,7 @@ class CallableEmbedder(LazyEmbedder):
 
     The store's file keeps *name*, so change the name whenever the function's vectors change.
     Vectors of a length other than *dimension* (default: of the first vectors) raise
-    ``DimensionError``. A subclass may set ``floor``, ``zero`` and ``share``, see ``Embedder``.
+    ``DimensionError``. For *floor*, *zero* and *share* see ``Embedder``.
     """
 
     def __init__(
@@ -194,8 +208,11 @@ class CallableEmbedder(LazyEmbedder):
         *,
         dimension: int | None = None,
         name: str,
+        floor: float | None = None,
+        zero: float | None = None,
+        share: float | None = None,
     ) -> None:
-        super().__init__(label("name", name), dimension)
+        super().__init__(label("name", name), dimension, floor=floor, zero=zero, share=share)
         self._fn = function("fn", fn)
 
     def _compute(self, texts: list[str]) -> npt.ArrayLike:

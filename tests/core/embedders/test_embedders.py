@@ -393,3 +393,43 @@ def test_an_async_embedder_is_refused_in_words() -> None:
         pytest.raises(ValidationError, match="is async and returned a coroutine"),
     ):
         store.store("one")
+
+
+def count_vowels(texts: Sequence[str]) -> list[list[float]]:
+    return [[text.count(letter) + 0.1 for letter in "aeiou"] for text in texts]
+
+
+MODELS: list[Callable[..., Any]] = [
+    lambda **given: CallableEmbedder(count_vowels, name="vowels", **given),
+    OpenAIEmbedder,
+    SentenceTransformerEmbedder,
+]
+
+
+@pytest.mark.parametrize("make", MODELS)
+def test_a_model_can_be_calibrated_and_stays_so_in_a_pickle(make: Callable[..., Any]) -> None:
+    told = {"floor": 0.6, "zero": 0.2, "share": 0.3}
+    embedder = make(**told)
+    assert {name: getattr(embedder, name) for name in told} == told
+    assert make().floor == 0
+    if make is not MODELS[0]:
+        assert vars(pickle.loads(pickle.dumps(embedder))) == vars(embedder)
+
+
+@pytest.mark.parametrize("make", MODELS)
+@pytest.mark.parametrize(
+    "wrong", [{"floor": 2.0}, {"floor": "high"}, {"floor": 1.0}, {"zero": -2}, {"share": 1.1}]
+)
+def test_a_calibration_out_of_range_is_refused(
+    make: Callable[..., Any], wrong: dict[str, Any]
+) -> None:
+    with pytest.raises(ValidationError, match=f"embedder's ({next(iter(wrong))}|zero)"):
+        make(**wrong)
+
+
+@pytest.mark.parametrize(("floor", "found"), [(None, 1), (0.999, 0)])
+def test_unrelated_texts_are_found_below_the_floor_only(floor: float | None, found: int) -> None:
+    embedder = CallableEmbedder(count_vowels, name="vowels", floor=floor)
+    with MemoryStore(embedder=embedder) as store:
+        store.store("The ferry leaves at six")
+        assert len(store.recall("parrot")) == found

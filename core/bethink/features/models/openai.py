@@ -32,7 +32,8 @@ class OpenAIEmbedder(LazyEmbedder):
     call. *dimension* shortens the vectors, where the model can. A request has *batch_size* texts at
     most and ends after *timeout* seconds. A server that is busy or down is asked *retries* more
     times, after *backoff* seconds, then after twice as many, and so on; then ``EmbedderError`` is
-    raised. The key stays out of ``repr``, errors and pickles.
+    raised. The key stays out of ``repr``, errors and pickles. For *floor*, *zero* and *share* see
+    ``Embedder``.
     """
 
     def __init__(
@@ -46,10 +47,14 @@ class OpenAIEmbedder(LazyEmbedder):
         timeout: float = 30.0,
         retries: int = 3,
         backoff: float = 0.5,
+        floor: float | None = None,
+        zero: float | None = None,
+        share: float | None = None,
     ) -> None:
         name = f"openai/{model}" if dimension is None else f"openai/{model}-{dimension}"
         known = _OPENAI_DIMENSIONS.get(model)
-        super().__init__(name, known if dimension is None else dimension)
+        length = known if dimension is None else dimension
+        super().__init__(name, length, floor=floor, zero=zero, share=share)
         self._model_name = model
         self._shortened = dimension
         self._base_url = base_url

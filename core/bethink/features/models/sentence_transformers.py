@@ -13,11 +13,21 @@ if TYPE_CHECKING:
 class SentenceTransformerEmbedder(LazyEmbedder):
     """Use the *model* of sentence-transformers; *options* go to ``SentenceTransformer``.
 
-    The first text loads the model, and raises ``MissingExtraError`` without the package.
+    The first text loads the model, and raises ``MissingExtraError`` without the package. For
+    *floor*, *zero* and *share* see ``Embedder``.
     """
 
-    def __init__(self, model: str = "all-MiniLM-L6-v2", **options: Any) -> None:
-        super().__init__(f"sentence-transformers/{model}", None)
+    def __init__(
+        self,
+        model: str = "all-MiniLM-L6-v2",
+        *,
+        floor: float | None = None,
+        zero: float | None = None,
+        share: float | None = None,
+        **options: Any,
+    ) -> None:
+        name = f"sentence-transformers/{model}"
+        super().__init__(name, None, floor=floor, zero=zero, share=share)
         self._model_name = model
         self._options = options
 
