@@ -13,10 +13,13 @@ from urllib.parse import unquote
 from ..errors import ValidationError
 
 _OWN_PARAMETERS: Final = ("schema", "pooler", "tenant")
-_SECRET_PARAMETERS: Final = ("password", "sslpassword")
+_SECRET_PARAMETERS: Final = (
+    *("password", "sslpassword", "oauth_client_secret"),
+    *("scram_client_key", "scram_server_key"),
+)
 _SCHEMA: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 _URL: Final = re.compile(
-    r"(?P<base>[\w+]+://(?:[^@/]*@)?(?P<place>[^?]*))(?:\?(?P<query>.*))?", re.DOTALL
+    r"(?P<base>[\w+]+://(?P<who>[^@/]*@)?(?P<place>[^?]*))(?:\?(?P<query>.*))?", re.DOTALL
 )
 
 
@@ -46,23 +49,36 @@ def split(url: str) -> tuple[str, dict[str, str]]:
 
 def without_password(url: str) -> str:
     """Return *url* as it may be shown, also a URL that libpq cannot read."""
-    scheme, _, rest = url.partition("://")
-    before, at, place = rest.rpartition("@")
-    user = re.split("[:/?#]", before)[0]
-    base, _, query = place.partition("?")
-    shown = [each for each in query.split("&") if each and _name(each) not in _SECRET_PARAMETERS]
-    return _joined(f"{scheme}://{user}{at}{base}", shown)
+    found = _read(url)
+    if found:
+        who, place, query = found["who"] or "", found["place"], found["query"] or ""
+    else:
+        before, at, rest = url.partition("://")[2].rpartition("@")
+        place, _, query = rest.partition("?")
+        who = before + at
+        if "?" in who:  # the "@" may be of a secret parameter
+            place, query = "...", ""
+    user = re.split("[:/?#@]", who)[0]
+    # libpq refuses a parameter without "=", which may be the end of a password.
+    known = (each for each in query.split("&") if "=" in each)
+    shown = [each for each in known if _name(each) not in _SECRET_PARAMETERS]
+    return _joined(f"{url.partition('://')[0]}://{user}{who[-1:]}{place}", shown)
 
 
 def _parts(url: str) -> tuple[str, list[str]]:
     """Return a URL up to the parameters, and the parameters as given."""
-    found = _URL.fullmatch(url)
-    if found is None or "@" in found["place"]:
+    found = _read(url)
+    if found is None:
         raise ValidationError(
             f"{without_password(url)!r} cannot be read as the URL of a database; a password or "
             'name with "@", "/" or "%" needs codes: %40, %2F, %25'
         )
     return found["base"], [each for each in (found["query"] or "").split("&") if each]
+
+
+def _read(url: str) -> re.Match[str] | None:
+    found = _URL.fullmatch(url)
+    return found if found and "@" not in found["place"] else None
 
 
 def _name(parameter: str) -> str:

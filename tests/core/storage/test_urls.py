@@ -51,10 +51,23 @@ def test_a_password_is_never_shown(password: str, query: str) -> None:
         ("schema=a&password=secret", "?schema=a"),
         ("sslpassword=secret&schema=a", "?schema=a"),
         ("pass%77ord=secret", ""),
+        ("schema=a&password=se@cret", "?schema=a"),
+        ("password=se&cret", ""),
+        ("oauth_client_secret=secret&scram_client_key=secret", ""),
     ],
 )
-def test_a_password_among_the_parameters_is_never_shown(query: str, shown: str) -> None:
-    assert without_password(f"postgresql://{PLACE}?{query}") == f"postgresql://{PLACE}{shown}"
+@pytest.mark.parametrize("user", ["", "ann@", "ann:secret@"])
+def test_a_password_among_the_parameters_is_never_shown(query: str, shown: str, user: str) -> None:
+    at = user.replace(":secret", "")
+    assert (
+        without_password(f"postgresql://{user}{PLACE}?{query}")
+        == f"postgresql://{at}{PLACE}{shown}"
+    )
+
+
+def test_of_a_url_with_too_many_signs_the_user_is_shown() -> None:
+    url = f"postgresql://ann:se/cret@{PLACE}?password=se@cret"
+    assert without_password(url) == "postgresql://ann@..."
 
 
 def test_a_url_without_a_password_is_shown_as_given() -> None:

@@ -10,7 +10,7 @@ from psycopg import errors
 
 from ...errors import BethinkError, StorageError, StoreBusyError
 
-_QUOTED: Final = re.compile(r"""(?<!parameter: )(?:"[^"]*"|'[^']*')""")
+_QUOTED: Final = re.compile(r"""(?<!invalid URI query parameter: )(?:"[^"]*"|'[^']*')""")
 
 
 def translate(shown: str, error: psycopg.Error) -> BethinkError:
@@ -18,6 +18,7 @@ def translate(shown: str, error: psycopg.Error) -> BethinkError:
     reason = (error.diag.message_primary or str(error)).strip()
     if isinstance(error, psycopg.ProgrammingError) and error.sqlstate is None:
         reason = _QUOTED.sub("…", reason)  # a part of the URL, maybe of the password
+        error.args = (reason,)  # which a traceback shows, too
     if isinstance(error, (errors.LockNotAvailable, errors.DeadlockDetected)):
         return StoreBusyError(shown)
     is_unreachable = isinstance(error, psycopg.OperationalError) and (
