@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import select
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from io import BytesIO
 from typing import Any, Final
 
@@ -21,25 +21,69 @@ from .translation import translate
 ENCODING: Final = "UTF8"
 """Of texts on the way, whatever the database or PGCLIENTENCODING says."""
 
-_MOST_HELD: Final = 1024  # rows
+_MOST_WAITING: Final = 1024  # rows to write
+_ENDS: Final = ("57P", "25P03")  # errors with which the server ends the connection
 GONE: Final = (errors.UndefinedTable, errors.InvalidSchemaName)
 """What the server says of a schema that has moved."""
 
 
-class PipelineCursor(psycopg.Cursor[Any]):
-    """A cursor that also knows the number of changed rows inside a pipeline."""
+class Answer:
+    """The answer to a *statement* that waits on *connection*, asked for on first use."""
+
+    __slots__ = ("_connection", "_given", "_many", "_statement", "cursor")
+
+    def __init__(
+        self, connection: PostgresConnection, statement: str, given: Any, *, many: bool = False
+    ) -> None:
+        self._connection = connection
+        self._statement = statement
+        self._given = given
+        self._many = many
+        self.cursor: psycopg.Cursor[Any] | None = None
+        """Holds the answer, once the statement was sent."""
+
+    def send(self, raw: psycopg.Connection[Any]) -> None:
+        """Send the statement."""
+        if self._many:
+            self.cursor = raw.cursor()
+            self.cursor.executemany(self._statement, self._given)
+        else:
+            self.cursor = raw.execute(self._statement, self._given, binary=True)
+
+    def _asked(self) -> psycopg.Cursor[Any]:
+        if self.cursor is None:
+            self._connection.send()
+        assert self.cursor is not None
+        return self.cursor
 
     @property
     def rowcount(self) -> int:
-        """The number of changed rows, once the server has answered."""
-        if self.connection.info.pipeline_status:
-            with self.connection.pipeline():
-                pass  # the end of a pipeline inside waits for all answers
-        return super().rowcount
+        """The number of changed rows."""
+        return self._asked().rowcount
+
+    def fetchone(self) -> Any:
+        """Return the next row, None after the last."""
+        return self._asked().fetchone()
+
+    def fetchall(self) -> list[Any]:
+        """Return all remaining rows."""
+        return self._asked().fetchall()
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._asked())
+
+    def close(self) -> None:
+        """Release the rows."""
+        if self.cursor is not None:
+            self.cursor.close()
 
 
 class PostgresConnection:
-    """A connection that takes statements in SQLite's dialect."""
+    """A connection that takes statements in SQLite's dialect.
+
+    Inside a transaction statements wait, and travel together as soon as an answer is needed. In
+    between the server counts the idle time, so a frozen process loses the write lock.
+    """
 
     Error = psycopg.Error
     IntegrityError: tuple[()] = ()  # a refusal ends the transaction; no writer goes on
@@ -68,9 +112,11 @@ class PostgresConnection:
         """Whether another held the write lock, so that others may wait for the lock now."""
         self.held = dict[str, list[Any]]()
         """New rows by statement, to insert before the next statement that is no insert."""
-        self._pipeline = ExitStack()
+        self._rows = 0
+        self._waiting: list[Answer] = []
         self._before: tuple[Any, dict[str, str]] = None, {}
-        self._commit: psycopg.Cursor[Any] | None = None
+        self._savepoint: Answer | None = None
+        self._commit: Answer | None = None
 
     @property
     def is_idle(self) -> bool:
@@ -84,21 +130,28 @@ class PostgresConnection:
 
         A store that has moved is followed to its new place.
         """
-        if self.held:
-            self.send()
         if not self._sees_all:
             sql = WHOLE_JOURNAL.get(sql, sql)
         statement, given = to_postgres(sql, self.schema), to_parameters(parameters)
+        if self.in_transaction:
+            return self.ask(statement, given)
         try:
             return self.raw.execute(statement, given, binary=True)
         except psycopg.OperationalError:
-            if self.in_transaction or not self.raw.closed:
+            if not self.raw.closed:
                 raise
             self.raw = self._reconnect()
         except GONE:
-            if self.in_transaction or not self.follow():
+            if not self.follow():
                 raise
         return self.raw.execute(statement, given, binary=True)
+
+    def ask(self, statement: str, given: Any = None, *, many: bool = False) -> Answer:
+        """Let a statement in the server's own dialect wait; run *many* times with a list."""
+        self._release()
+        answer = Answer(self, statement, given, many=many)
+        self._waiting.append(answer)
+        return answer
 
     def follow(self) -> bool:
         """Connect to the place where the store has moved; return whether the store can move."""
@@ -110,58 +163,65 @@ class PostgresConnection:
         return True
 
     def executemany(self, sql: str, parameters: Iterable[Any], /) -> None:
-        """Run a statement once for each of *parameters*; new rows are held until ``send``."""
-        is_insert = sql.startswith("INSERT")
-        if self.held and not is_insert:
-            self.send()
-        if given := [to_parameters(each) for each in parameters]:
-            self.held.setdefault(to_postgres(sql, self.schema), []).extend(given)
+        """Run a statement once for each of *parameters*; new rows are held."""
+        given = [to_parameters(each) for each in parameters]
+        if not given:
+            return
         # Row security may ask one table about the new rows of another.
-        may_wait = is_insert and self._sees_all
-        if not may_wait or sum(map(len, self.held.values())) > _MOST_HELD:
+        if sql.startswith("INSERT") and self._sees_all:
+            self.held.setdefault(to_postgres(sql, self.schema), []).extend(given)
+        else:
+            self.ask(to_postgres(sql, self.schema), given, many=True)
+        self._rows += len(given)
+        if self._rows > _MOST_WAITING:
             self.send()
 
-    def send(self) -> None:
-        """Insert the held rows: one row of each of several tables with one statement."""
+    def _release(self) -> None:
+        """Let statements wait that insert the held rows: all with one, if each table has one."""
         held, self.held = self.held, {}
         if len(held) > 1 and all(len(rows) == 1 for rows in held.values()):
             *others, last = held
             together = ", ".join(f"w{number} AS ({each})" for number, each in enumerate(others))
-            given = [value for (row,) in held.values() for value in row]
-            self.raw.execute(f"WITH {together} {last}", given, binary=True)
-            return
+            held = {f"WITH {together} {last}": [[each for (row,) in held.values() for each in row]]}
         for statement, rows in held.items():
-            if len(rows) == 1:  # a single statement waits for no answer
-                self.raw.execute(statement, rows[0], binary=True)
-            else:
-                with self.raw.cursor() as cursor:
-                    cursor.executemany(statement, rows)
+            is_many = len(rows) > 1
+            given = rows if is_many else rows[0]
+            self._waiting.append(Answer(self, statement, given, many=is_many))
+
+    def send(self) -> None:
+        """Send the waiting statements, and wait for all answers."""
+        self._release()
+        waiting, self._waiting, self._rows = self._waiting, [], 0
+        with pipelined(self.raw) if len(waiting) > 1 else nullcontext():
+            for each in waiting:
+                each.send(self.raw)
+
+    def forget(self) -> None:
+        """Leave the waiting statements unsent."""
+        self.held.clear()
+        self._waiting.clear()
 
     def begin_part(self, *, first: bool) -> None:
-        """Begin a part of the write transaction, of which statements travel together.
+        """Begin a part of the write transaction; a part that is not the *first* can be undone.
 
-        A part that is not the *first* can be undone alone.
+        Raise an error if the connection broke between two parts.
         """
+        if not first and has_ended(self.raw):
+            raise psycopg.OperationalError("the connection has ended")
         self.in_transaction = True
-        self.held.clear()
+        self.forget()
         self._before = self.last, dict(self.facts)
-        self._commit = None
-        self._pipeline.enter_context(self.raw.pipeline())
+        self._savepoint = self._commit = None
         if not first:
-            self.raw.execute("SAVEPOINT part")
-
-    def end_part(self) -> None:
-        """Wait until the server has taken all of a part; the commit ends the part's savepoint."""
-        self.send()
-        self._pipeline.close()
+            self._savepoint = self.ask("SAVEPOINT part")
 
     def undo_part(self) -> bool:
         """Undo a part that is not the first; return whether the transaction goes on."""
-        self.held.clear()
+        self.forget()
         self.last, self.facts = self._before
+        if self._savepoint is None or self._savepoint.cursor is None:
+            return self._savepoint is not None
         try:
-            with suppress(psycopg.Error):  # of the statement that the server refused
-                self._pipeline.close()
             self.raw.execute("ROLLBACK TO part; RELEASE part", prepare=False)
         except psycopg.Error:
             return False
@@ -169,25 +229,22 @@ class PostgresConnection:
 
     def commit(self, flush: str) -> None:
         """Commit the write transaction, and run the statement *flush* if not empty."""
-        if not self.raw.info.pipeline_status:
-            self._pipeline.enter_context(self.raw.pipeline())
-        self.send()
-        self._commit = self.raw.execute("COMMIT")
+        self._commit = self.ask("COMMIT")
         if flush:
-            self.raw.execute(flush)
-        self._pipeline.close()
+            self.ask(flush)
+        self.send()
         self.in_transaction = False
 
     @property
     def is_committed(self) -> bool:
         """Whether the server has said that the last write transaction is committed."""
-        return self._commit is not None and self._commit.statusmessage == "COMMIT"
+        if self._commit is None or self._commit.cursor is None:
+            return False
+        return self._commit.cursor.statusmessage == "COMMIT"
 
     def end_transaction(self) -> None:
         """Leave a write transaction that failed; the server may still hold the transaction open."""
-        with suppress(psycopg.Error):
-            self._pipeline.close()
-        self.held.clear()
+        self.forget()
         self.in_transaction = False
 
     def blobopen(self, table: str, column: str, row: int, /, *, readonly: bool) -> BytesIO:
@@ -220,10 +277,10 @@ def has_ended(raw: psycopg.Connection[Any]) -> bool:
 
 
 def has_broken(raw: psycopg.Connection[Any], error: BaseException) -> bool:
-    """Return whether the connection ended without an answer, or ends with a shutdown."""
-    if not isinstance(error, psycopg.OperationalError):
+    """Return whether the connection ended without an answer, or ends at a shutdown or timeout."""
+    if not isinstance(error, psycopg.OperationalError | errors.IdleInTransactionSessionTimeout):
         return False
-    return raw.closed or error.sqlstate is None or error.sqlstate.startswith("57P")
+    return raw.closed or error.sqlstate is None or error.sqlstate.startswith(_ENDS)
 
 
 @contextmanager

@@ -19,11 +19,9 @@ from ..urls import split, without_password
 from .connection import (
     ENCODING,
     GONE,
-    PipelineCursor,
     PostgresConnection,
     has_broken,
     has_ended,
-    pipelined,
 )
 from .dialect import register_texts
 from .tenants import SETTING
@@ -83,7 +81,7 @@ class _Transaction:
         self.connection.begin_part(first=False)
 
     def end_part(self, *, first: bool) -> None:
-        self.connection.end_part()
+        self.connection.send()  # the commit ends the savepoint
 
     def undo_part(self, *, first: bool) -> bool:
         if not first and self.connection.undo_part():
@@ -182,7 +180,6 @@ class Connections:
         raw = psycopg.connect(
             self._url,
             autocommit=True,
-            cursor_factory=PipelineCursor,
             prepare_threshold=None if self._pooled else _PREPARED_AFTER,
             client_encoding=ENCODING,
         )
@@ -408,16 +405,16 @@ class Connections:
             try:
                 if self._find is not None:
                     self._hold_place(connection)
-                with pipelined(connection.raw):
-                    for statement in self._at_start[self._find is not None :]:
-                        connection.raw.execute(statement)
-                    yield connection
-                    connection.raw.execute("ROLLBACK")
+                for statement in self._at_start[self._find is not None :]:
+                    connection.ask(statement)
+                yield connection
+                connection.ask("ROLLBACK")
+                connection.send()
             except BaseException:
                 self._roll_back(connection)
                 raise
             finally:
-                connection.in_transaction = False
+                connection.end_transaction()
 
     def _hold_place(self, connection: PostgresConnection) -> None:
         """Begin a read transaction; the store does not move before the end."""
@@ -462,7 +459,7 @@ class Connections:
                 connection.raw.execute(statement)
             yield
         finally:
-            connection.in_transaction = False
+            connection.end_transaction()
             if not connection.raw.closed:
                 connection.raw.execute("ROLLBACK")
 

@@ -84,10 +84,9 @@ class PostgresVectorIndexes:
             note = _read_note(read_setting(connection, SETTING + namespace))
             if note is None or note.embedder != embedder:
                 return None
-            raw = connection.raw
-            raw.execute(f"SET LOCAL hnsw.ef_search = {min(2 * most, _MAX_EFFORT)}")
+            connection.ask(f"SET LOCAL hnsw.ef_search = {min(2 * most, _MAX_EFFORT)}")
             nearest = f"SELECT row FROM {self._place(note.table)} ORDER BY vector <#> %s::vector"
-            found = raw.execute(f"{nearest} LIMIT {most}", (text,)).fetchall()
+            found = connection.ask(f"{nearest} LIMIT {most}", (text,)).fetchall()
             chosen = Listed(row for (row,) in found)
             near = NO_AUTH.read_rows(connection, f"row IN {LISTED}", chosen)
             newer = NO_AUTH.read_rows(connection, f"{_LIVE} AND row > ?", namespace, note.seq)

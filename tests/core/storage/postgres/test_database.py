@@ -426,19 +426,31 @@ def test_threads_that_wait_in_line_wait_no_longer_than_the_limit(
         assert [each.content for each in one.all()] == ["in time"]
 
 
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda _: None,
+        lambda writer: writer.find(["r1"]),
+        lambda writer: writer.set_setting("half", "done"),
+        lambda writer: writer.insert_all([record("r3"), record("r4")], [{}, {}], 1.0),
+    ],
+    ids=["nothing", "a read", "a setting", "new rows"],
+)
 def test_a_frozen_holder_of_the_lock_loses_the_lock(
-    location: str, monkeypatch: pytest.MonkeyPatch
+    location: str, work: Callable[[Any], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connections, "IDLE_SECONDS", 0.3)
+    monkeypatch.setattr(connections, "LOCK_SECONDS", 5)
     one, other = open_backend(location), open_backend(location)
 
     def hold_while_the_other_writes() -> None:
-        with one.write():
+        with one.write() as writer:
+            work(writer)
             insert(other, record("r1"), record("r2"))
 
     with pytest.raises(StorageError, match="nothing was written"):
         hold_while_the_other_writes()
-    assert one.head() == 2
+    assert (one.head(), one.setting("half")) == (2, None)
     one.close()
     other.close()
 
