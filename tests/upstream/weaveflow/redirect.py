@@ -1,4 +1,4 @@
-"""Which of Weave's own tests do not pass on bethink, and why: a pytest plugin."""
+"""Which of Weaveflow's own tests do not pass on bethink, and why: a pytest plugin."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 MARKS = {
     "test_cosine_returns_zero_for_zero_norm_vector": pytest.mark.skip(
-        reason="a helper function inside Weave"
+        reason="a helper function inside Weaveflow"
     ),
     "test_long_term_recent_returns_insertion_tail": pytest.mark.xfail(
         reason="remember makes a key the newest", strict=True

@@ -1,1 +1,0 @@
-"""Weave's memory."""

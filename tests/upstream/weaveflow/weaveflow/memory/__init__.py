@@ -1,0 +1,1 @@
+"""Weaveflow's memory."""
