@@ -4,8 +4,9 @@
     agent = Agent(model=model, memory_manager=MemoryManager(stores=[memory]))
 
 Strands shows found memories to the model and keeps the memories out of the conversation. Words are
-handed to the store after each turn, as said: no model decides about remembering. After a run that
-failed, the memory has the user's words.
+handed to the store after each turn, as said: no model decides about remembering. Strands' own
+texts, about structured output and direct calls of tools, are no words. After a run that failed, the
+memory has the user's words.
 
 Runs on strands-agents 1.46 to 1.62.
 """
@@ -13,6 +14,7 @@ Runs on strands-agents 1.46 to 1.62.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
@@ -48,6 +50,12 @@ if TYPE_CHECKING:
 __all__ = ["StrandsStore", "erase_user"]
 
 _SPEAKERS: Final = ("user", "assistant")
+_NOTICE: Final = re.compile(
+    r"You must format the previous response as structured output\."
+    r"|agent\.tool\.\S+ (?:was called\.|direct tool call\.\nInput parameters: .*\n)",
+    re.DOTALL,
+)
+"""The texts of Strands' own messages in the name of the user and the model."""
 
 
 @suggesting
@@ -179,9 +187,9 @@ def _each_turn() -> ExtractionConfig:
 
 
 def _texts(parts: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the texts of a message, those with citations, too."""
+    """Yield the texts of a message, those with citations, too, without Strands' own texts."""
     for part in parts:
-        if "text" in part:
+        if "text" in part and not _NOTICE.fullmatch(part["text"]):
             yield part["text"]
         yield from _texts(part.get("citationsContent", {}).get("content", ()))
 

@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from collections.abc import AsyncGenerator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar
@@ -16,9 +17,11 @@ import pytest
 
 pytest.importorskip("strands.memory")
 
-from strands import Agent
+from pydantic import BaseModel
+from strands import Agent, tool
 from strands.memory import AddMessagesContext, MemoryManager
 from strands.models.model import Model
+from strands.types.exceptions import StructuredOutputException
 
 from bethink import EVERYWHERE, MemoryStore, Subtree, ValidationError
 from bethink_adapters.strands import StrandsStore, erase_user
@@ -165,6 +168,27 @@ def test_messages_without_words_are_left_out(store: MemoryStore) -> None:
     called: Any = {"role": "assistant", "content": [{"toolUse": {"name": "f", "input": {}}}]}
     asyncio.run(in_default(store).add_messages([called, *said(" ", "Hello \udc80")]))
     assert contents(store) == ["Hello \N{REPLACEMENT CHARACTER}"]
+
+
+class Place(BaseModel):
+    name: str
+
+
+def test_what_strands_itself_says_is_not_remembered(store: MemoryStore) -> None:
+    @tool
+    def double(number: int) -> int:
+        """Double a number."""
+        return 2 * number
+
+    manager = MemoryManager(stores=[in_default(store)])
+    agent = Agent(Scripted("Noted."), tools=[double], memory_manager=manager, callback_handler=None)
+    with suppress(StructuredOutputException):
+        agent("I live in Graz.", structured_output_model=Place)
+    agent.tool.double(number=2)
+    agent.tool.double(number=3, user_message_override="What is twice my age?")
+    agent("Bye.")
+    said = [text.strip() for text in contents(store) if text != "Noted."]
+    assert said == ["I live in Graz.", "What is twice my age?", "Bye."]
 
 
 def test_what_is_said_with_citations_is_remembered(store: MemoryStore) -> None:
