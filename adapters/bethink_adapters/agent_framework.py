@@ -17,6 +17,7 @@ Runs on agent-framework-core 1.16 to 1.23.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from inspect import signature
@@ -54,6 +55,13 @@ else:
 
 _SPEAKERS: Final = ("user", "assistant")
 _ANSWERING: Final = ("assistant", "tool")
+_NOTICE: Final = re.compile(
+    r"please continue\.$|Continue working on the task\. If it is complete, say so\.$"
+    r"|Progress so far:\n- |An evaluator reviewed your previous response and judged that "
+    r"|You still have \d+ (?:open todo item|background task)\(s\) "
+)
+"""How texts begin that loops and workflows of Agent Framework write in the name of the user."""
+
 _Identity = tuple[str, Any]
 
 
@@ -191,10 +199,15 @@ class MemoryRecall(_Context):
 
 
 def _given_turns(messages: Sequence[Message], agent: Any) -> list[Turn]:
-    """Return the turns of a run's input: the questions at the end are new, the rest is old."""
+    """Return the turns of a run's input: the questions at the end are new, the rest is old.
+
+    A run that a loop goes on with has no new questions.
+    """
     new = len(messages)
     while new and messages[new - 1].role == "user":
         new -= 1
+    if any(_NOTICE.match(message.text) for message in messages[new:]):
+        new = len(messages)
     turns = [
         _turn(
             message,
@@ -212,6 +225,8 @@ def _given_turns(messages: Sequence[Message], agent: Any) -> list[Turn]:
 def _turn(message: Message, agent: Any, id: str | None = None, **marks: bool) -> Turn | None:
     """Return *message* as a turn; None if no user or model speaks."""
     if message.role not in _SPEAKERS or not message.text.strip():
+        return None
+    if message.role == "user" and _NOTICE.match(message.text):
         return None
     default = getattr(agent, "name", None) if message.role == "assistant" else None
     return turn(message.text, str(message.author_name or default or message.role), id, **marks)

@@ -18,6 +18,7 @@ pytest.importorskip("agent_framework")
 
 from agent_framework import (
     Agent,
+    AgentLoopMiddleware,
     AgentSession,
     BaseChatClient,
     ChatResponse,
@@ -28,6 +29,9 @@ from agent_framework import (
     InMemoryHistoryProvider,
     Message,
     ResponseStream,
+    TodoItem,
+    TodoProvider,
+    todos_remaining_message,
 )
 
 from bethink import MemoryStore, Subtree, ValidationError, segment
@@ -439,6 +443,30 @@ def test_instructions_are_not_remembered(store: MemoryStore) -> None:
     asked = [Message(role=role, contents=["Be kind."]) for role in ("system", "user")]
     run(asked, "monday", MemoryRecall(store, namespace="default", remember="users/ann"))
     assert [each.author for each in store.all(namespace="users/ann")] == ["user", "helper"]
+
+
+@pytest.mark.filterwarnings("ignore:.*HARNESS")
+@pytest.mark.parametrize("fresh", [False, True], ids=["session", "fresh"])
+@pytest.mark.parametrize("message", [None, todos_remaining_message], ids=["default", "todos"])
+def test_a_loop_that_goes_on_says_nothing_to_remember(
+    store: MemoryStore, fresh: bool, message: Any
+) -> None:
+    recall = MemoryRecall(store, namespace="default", remember="users/ann")
+    loop: Any = AgentLoopMiddleware(
+        should_continue=lambda **_: True,
+        next_message=message,
+        max_iterations=3,
+        fresh_context=fresh,
+    )
+    client: Any = Scripted("Still planning.")
+    todos = TodoProvider()
+    agent: Any = Agent(client=client, context_providers=[todos, recall], middleware=[loop])
+    session = agent.create_session()
+    items = [TodoItem(id=1, title="Book a hotel")]
+    asyncio.run(todos.store.save_state(session, items, next_id=2, source_id=todos.source_id))
+    asyncio.run(agent.run("Plan a trip to Graz.", session=session))
+    said = [each.content for each in store.all(namespace="users/ann")]
+    assert said == ["Plan a trip to Graz.", *["Still planning."] * 3]
 
 
 def test_a_call_of_a_tool_says_nothing_to_remember(store: MemoryStore) -> None:
