@@ -20,6 +20,7 @@ from ag2 import Agent
 from ag2.assembly import AssemblyPolicy
 from ag2.config import LLMClient, ModelConfig
 from ag2.events import ModelMessage, ModelRequest, ModelResponse, ToolCallEvent, ToolCallsEvent
+from pydantic import BaseModel
 
 from bethink import MemoryStore, Subtree, ValidationError
 from bethink_adapters.ag2 import RecallPolicy, erase_user, remembering
@@ -246,6 +247,23 @@ def test_what_ag2_answers_by_itself_is_not_remembered(store: MemoryStore) -> Non
     memory = remembering(store, namespace="default")
     ask(Agent("helper", config=Scripted("HALTED: too long"), middleware=[memory]), QUESTION)
     assert said(store) == [("user", QUESTION)]
+
+
+class Age(BaseModel):
+    years: int
+
+
+def test_what_ag2_asks_by_itself_is_not_remembered(store: MemoryStore) -> None:
+    model = Scripted("Seven.", '{"years": 7}')
+    memory = remembering(store, namespace="default")
+    agent = Agent("helper", config=model, middleware=[memory], response_schema=Age)
+
+    async def asked_again() -> object:
+        return await (await agent.ask("How old is Tom?")).content(retries=1)
+
+    assert asyncio.run(asked_again()) == Age(years=7)
+    answers = [("assistant", "Seven."), ("assistant", '{"years": 7}')]
+    assert said(store) == [("user", "How old is Tom?"), *answers]
 
 
 def test_in_a_channel_the_task_recalls_beside_the_last_line(store: MemoryStore) -> None:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 _NAMED: Final = re.compile(r"\[([^\]\n]+)\]: ")
 # The answer that AG2 itself gives where an observer halts the run.
 _HALTED: Final = "HALTED: "
+# The request that AG2 itself makes where an answer fits no schema.
+_REFUSED: Final = "Your previous response could not be validated by schema."
 
 
 @suggesting
@@ -94,6 +96,7 @@ def remembering(store: StoreOrPath, *, namespace: str) -> MiddlewareFactory:
     def remember(event: BaseEvent, response: ModelResponse | None, context: Any) -> None:
         event_time = str(event.created_at)
         texts = [part.content for part in getattr(event, "parts", ()) if _is_text(part)]
+        texts = [text for text in texts if not text.startswith(_REFUSED)]
         turns = [turn(text, "user", f"{event_time}/{at}") for at, text in enumerate(texts)]
         answer = (response and response.content) or ""
         if not answer.startswith(_HALTED):
