@@ -237,7 +237,13 @@ def _rewinds_to(event: Event) -> str | None:
 
 
 def _said(event: Event) -> tuple[str, str]:
-    """Return the author and the written or heard words of *event*, "" without words."""
+    """Return the author and the written or heard words of *event*, "" without words.
+
+    What a node of a workflow is handed stands among the events as if the user had said so, without
+    an invocation.
+    """
+    if event.author == "user" and event.node_info.path and not event.invocation_id:
+        return event.author, ""
     if event.content:
         return event.author, _text(event.content)
     if (heard := event.input_transcription) and heard.text:

@@ -8,6 +8,7 @@ import sys
 import unicodedata
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, ClassVar
 from uuid import UUID
@@ -17,6 +18,7 @@ import pytest
 pytest.importorskip("google.adk.memory")
 
 from google.adk.agents import LlmAgent
+from google.adk.apps import App
 from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions
 from google.adk.memory.base_memory_service import BaseMemoryService
@@ -27,6 +29,7 @@ from google.adk.models.llm_response import LlmResponse
 from google.adk.runners import Runner
 from google.adk.sessions import InMemorySessionService, Session
 from google.adk.tools.preload_memory_tool import preload_memory_tool
+from google.adk.workflow import Workflow
 from google.genai.types import Content, FunctionCall, Part, Transcription
 from pydantic import PrivateAttr
 
@@ -39,6 +42,10 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 needs_rewinds = pytest.mark.skipif(
     "rewind_before_invocation_id" not in EventActions.model_fields, reason="rewinds came later"
+)
+needs_node_paths = pytest.mark.skipif(
+    version("google-adk").split(".")[:2] in [["2", str(minor)] for minor in range(11)],
+    reason="inputs of nodes got paths in 2.11",
 )
 EXAMPLE = Path(__file__).parents[2] / "examples" / "google_adk_agent.py"
 
@@ -474,6 +481,22 @@ def test_wrong_settings_are_refused(store: MemoryStore) -> None:
         MemoryService(store, k=0)
     with pytest.raises(ValidationError):
         MemoryService(store, namespace="")
+
+
+@needs_node_paths
+def test_what_a_workflow_hands_to_a_node_is_no_word_of_the_user(store: MemoryStore) -> None:
+    async def take_in(callback_context: Any) -> None:
+        await callback_context.add_session_to_memory()
+
+    writer = LlmAgent(name="writer", model=Scripted(reply="Cats purr."))
+    editor = LlmAgent(name="editor", model=Scripted(reply="Fine."), after_agent_callback=take_in)
+    flow = Workflow(name="flow", edges=[("START", writer), (writer, editor)])
+    memory, sessions = MemoryService(store), InMemorySessionService()
+    app = App(name="app", root_agent=flow)
+    runner = Runner(app=app, session_service=sessions, memory_service=memory)
+    asyncio.run(runner.run_debug("Write on cats.", user_id="ann", session_id="s1", quiet=True))
+    told = [(each.author, each.content) for each in store.all(namespace=EVERYWHERE)]
+    assert told == [("user", "Write on cats."), ("writer", "Cats purr."), ("editor", "Fine.")]
 
 
 def test_an_agent_may_take_its_session_in_after_each_turn(store: MemoryStore) -> None:
