@@ -11,6 +11,9 @@ the run, so an answer is remembered with the next turn, from the session's histo
 words of a run that failed are remembered. Mark examples among the ``additional_input`` of an agent
 with ``add_to_agent_memory=False``: without the mark, examples count as words.
 
+In a team, give the machine to the team alone: tasks that a leader writes for a member would count
+as words of the user.
+
 Recalled memories stand in the system prompt. Agno keeps the prompt with the run and shows the
 prompt to no other run.
 
