@@ -178,6 +178,31 @@ def test_adapters_share_the_store_of_a_path(tmp_path: Path) -> None:
         assert again is not first
 
 
+@pytest.mark.parametrize("shared", [True, False])
+def test_the_store_of_a_path_is_closed_when_nobody_holds_the_store(
+    tmp_path: Path, shared: bool
+) -> None:
+    store = open_store(tmp_path / "memory.db", shared=shared)
+    store.store("Ann likes tea")
+    store.recall("tea")  # an access, which is written late
+    del store
+    assert [path.name for path in tmp_path.iterdir()] == ["memory.db"]
+    with MemoryStore(tmp_path / "memory.db") as again:
+        assert again.all()[0].access_count == 1
+
+
+def test_a_file_that_is_gone_is_let_go_in_silence(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    store = open_store(tmp_path / "memory.db")
+    store.store("Ann likes tea")
+    store.recall("tea")
+    for path in tmp_path.iterdir():
+        path.unlink()
+    del store
+    assert capfd.readouterr().err == ""
+
+
 def test_the_store_of_a_path_is_closed_when_the_program_ends(tmp_path: Path) -> None:
     code = """
 import sys

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 import threading
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Final, TypeAlias
 from weakref import WeakValueDictionary
 
 from bethink import MemoryStore, ValidationError
-from bethink.adapting import check_store
+from bethink.adapting import check_store, closing_itself
 
 StoreOrPath: TypeAlias = MemoryStore | str | os.PathLike[str]
 
@@ -23,20 +22,21 @@ _opening: Final = threading.Lock()
 def open_store(store: StoreOrPath, *, shared: bool = True) -> MemoryStore:
     """Return *store*, or open the path *store* at once.
 
-    The adapters of a process share the store of a path, which is closed when the program ends. With
-    *shared* False, the caller closes the store. Each ``":memory:"`` is a new store. Raises
-    ``ValidationError`` for anything else, and ``StorageError`` for a path that cannot be opened.
+    The adapters of a process share the store of a path, which is closed when no adapter holds the
+    store any longer, or the program ends. With *shared* False, the store is the caller's to close.
+    Each ``":memory:"`` is a new store. Raises ``ValidationError`` for anything else, and
+    ``StorageError`` for a path that cannot be opened.
     """
     if not isinstance(store, str | os.PathLike):
         return check_store(store)
     name = os.fspath(store)
     if not shared or name == ":memory:" or "://" in name:
-        return MemoryStore(store)
+        return closing_itself(MemoryStore(store))
     place = os.path.realpath(name)
     with _opening:
         found = _opened.get(place)
         if found is None or found.closed:
-            found = _opened[place] = MemoryStore(store)
+            found = _opened[place] = closing_itself(MemoryStore(store))
         return found
 
 
@@ -45,9 +45,3 @@ def path_of(store: MemoryStore, name: str = "store") -> str:
     if store.location == ":memory:" or "://" in store.location:
         raise ValidationError(f"only a {name} in a file can be dumped, not {store.location[:12]!r}")
     return str(Path(store.location).absolute())
-
-
-@atexit.register
-def _close_all() -> None:
-    for store in list(_opened.values()):
-        store.close()
