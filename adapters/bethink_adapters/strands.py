@@ -5,8 +5,8 @@
 
 Strands shows found memories to the model and keeps the memories out of the conversation. Words are
 handed to the store after each turn, as said: no model decides about remembering. Strands' own
-texts, about structured output and direct calls of tools, are no words. After a run that failed, the
-memory has the user's words.
+texts, about structured output, direct calls of tools, and the work of a graph or a swarm, are no
+words. After a run that failed, the memory has the user's words.
 
 Runs on strands-agents 1.46 to 1.62.
 """
@@ -56,6 +56,13 @@ _NOTICE: Final = re.compile(
     re.DOTALL,
 )
 """The texts of Strands' own messages in the name of the user and the model."""
+
+_GRAPH: Final = "Original Task:", "\n\nInputs from previous nodes:"
+_SWARM: Final = "Context:\n", "You have access to swarm coordination tools"
+"""What stands around a task that a graph or a swarm hands to an agent in the name of the user."""
+
+_SWARM_NOTES: Final = re.compile(r"\n\n(?:Previous agents who|Shared knowledge|Other agents) ")
+_SWARM_END: Final = "the swarm will consider the task complete."
 
 
 @suggesting
@@ -111,7 +118,7 @@ class StrandsStore:
             self.store, self.scope, most, self.min_score, min_share=self.min_share
         )
         where = None if self.include_own else {"$not": {"thread": self.thread}}
-        found = await asyncio.to_thread(recalling.hits, query, where=where)
+        found = await asyncio.to_thread(recalling.hits, _own_words(query), where=where)
         return [
             MemoryEntry(content=hit.memory.content, metadata=_told(hit.memory, hit.score))
             for hit in found
@@ -143,7 +150,8 @@ class StrandsStore:
             turn(text, message["role"], None if number is None else f"{self._run} {number} {text}")
             for message, number in zip(messages, numbers, strict=True)
             if message["role"] in _SPEAKERS
-            for text in ["\n".join(_texts(message["content"]))]
+            for said in ["\n".join(_texts(message["content"]))]
+            for text in [_own_words(said) if message["role"] == "user" else said]
         ]
         await finish_in_thread(
             add_turns, self.store, turns, namespace=self.namespace, thread=self.thread
@@ -192,6 +200,20 @@ def _texts(parts: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         if "text" in part and not _NOTICE.fullmatch(part["text"]):
             yield part["text"]
         yield from _texts(part.get("citationsContent", {}).get("content", ()))
+
+
+def _own_words(text: str) -> str:
+    """Return the words of the user in *text*, without what graphs and swarms of Strands add."""
+    if not isinstance(text, str):
+        return text
+    task, inputs, _ = text.partition(_GRAPH[1])
+    if inputs and task.startswith(_GRAPH[0]):
+        return task.removeprefix(_GRAPH[0]).strip()
+    context, tools, rest = text.partition(_SWARM[1])
+    if tools and context.startswith(_SWARM[0]):
+        request = _SWARM_NOTES.split(context.partition("\nUser Request: ")[2])[0]
+        return rest.partition(_SWARM_END)[2].strip() or request.strip()
+    return text
 
 
 def _told(record: MemoryRecord, score: float) -> dict[str, Any]:

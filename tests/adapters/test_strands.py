@@ -21,6 +21,7 @@ from pydantic import BaseModel
 from strands import Agent, tool
 from strands.memory import AddMessagesContext, MemoryManager
 from strands.models.model import Model
+from strands.multiagent import GraphBuilder, Swarm
 from strands.types.exceptions import StructuredOutputException
 
 from bethink import EVERYWHERE, MemoryStore, Subtree, ValidationError
@@ -189,6 +190,31 @@ def test_what_strands_itself_says_is_not_remembered(store: MemoryStore) -> None:
     agent("Bye.")
     said = [text.strip() for text in contents(store) if text != "Noted."]
     assert said == ["I live in Graz.", "What is twice my age?", "Bye."]
+
+
+@pytest.mark.parametrize("parts", [False, True], ids=["text", "parts"])
+@pytest.mark.parametrize("kind", ["graph", "swarm"])
+def test_agents_that_work_together_remember_the_words_of_the_user_alone(
+    store: MemoryStore, kind: str, parts: bool
+) -> None:
+    store.store("The editor of Ann is Zoe.", namespace="default")
+    agents = [agent_with(in_default(store), f"{name} is done.") for name in ("Writer", "Editor")]
+    nodes = [agent for agent, _ in agents]
+    for node, name in zip(nodes, ("writer", "editor"), strict=True):
+        node.name = name
+    task = "Who is the editor?\n\nWrite to her."
+    asked: Any = [{"text": task}, {"text": "Soon."}] if parts else task
+    if kind == "graph":
+        builder = GraphBuilder().set_max_node_executions(2)
+        writer, editor = (builder.add_node(node, node.name) for node in nodes)
+        builder.add_edge(writer, editor)
+        builder.build()(asked)
+    else:
+        Swarm(nodes, entry_point=nodes[0])(asked)
+    words = f"{task}\nSoon." if parts else task
+    told = [each.content for each in store.all() if each.author == "user"]
+    assert told == [words] * (2 if kind == "graph" else 1)
+    assert all("Zoe" in model.prompts[-1] for _, model in agents if model.prompts)
 
 
 def test_what_is_said_with_citations_is_remembered(store: MemoryStore) -> None:
