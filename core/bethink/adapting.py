@@ -10,7 +10,7 @@ from .calls import explaining as explaining
 from .calls import suggesting as suggesting
 from .calls import unknown_name as unknown_name
 from .embedders import check_embedder as check_embedder
-from .features.dropping import closing_itself as closing_itself
+from .features.closing import close_when_unused as close_when_unused
 from .features.duplicates import find_near_duplicates as find_near_duplicates
 from .features.files import MAX_PATH_CHARACTERS as MAX_PATH_CHARACTERS
 from .features.files import ROOT as ROOT

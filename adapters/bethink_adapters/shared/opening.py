@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 from weakref import WeakValueDictionary
 
 from bethink import MemoryStore, ValidationError
-from bethink.adapting import check_store, closing_itself
+from bethink.adapting import check_store, close_when_unused
 
 StoreOrPath: TypeAlias = MemoryStore | str | os.PathLike[str]
 
@@ -31,12 +31,12 @@ def open_store(store: StoreOrPath, *, shared: bool = True) -> MemoryStore:
         return check_store(store)
     name = os.fspath(store)
     if not shared or name == ":memory:" or "://" in name:
-        return closing_itself(MemoryStore(store))
+        return close_when_unused(MemoryStore(store))
     place = os.path.realpath(name)
     with _opening:
         found = _opened.get(place)
         if found is None or found.closed:
-            found = _opened[place] = closing_itself(MemoryStore(store))
+            found = _opened[place] = close_when_unused(MemoryStore(store))
         return found
 
 
