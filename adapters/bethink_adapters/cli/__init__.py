@@ -20,7 +20,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command of *arguments* (default: ``sys.argv``); return the exit code."""
     from .parser import parse
 
-    words = sys.argv[1:] if arguments is None else list(arguments)
+    words = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     in_json = "--json" in words or "--jsonl" in words
     _prepare_streams()
     context: Context | None = None

@@ -87,7 +87,7 @@ MISSING = [
     ["install"],
 ]
 WRONG = [
-    [],
+    ["-n", "notes"],
     ["recal", "x"],
     ["store"],
     ["store", ""],
@@ -169,6 +169,11 @@ def test_what_is_not_found_is_told_with_1(words: list[str], run: Run) -> None:
     told = run("--json", *words)
     assert told.code == 1
     assert json.loads(told.err)["error"]["message"] if told.err else told.out
+
+
+def test_without_words_the_help_is_shown(run: Run) -> None:
+    assert run() == run("--help")
+    assert run().code == 0
 
 
 @pytest.mark.parametrize("words", WRONG, ids=" ".join)
