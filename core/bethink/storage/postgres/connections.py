@@ -398,23 +398,8 @@ class Connections:
 
         Statements travel together until a result is read.
         """
-        with self.translated(), self._reader() as connection:
-            if has_ended(connection.raw):
-                connection.execute("SELECT 1")  # over a new connection
-            connection.in_transaction = True
-            try:
-                if self._find is not None:
-                    self._hold_place(connection)
-                for statement in self._at_start[self._find is not None :]:
-                    connection.ask(statement)
-                yield connection
-                connection.ask("ROLLBACK")
-                connection.send()
-            except BaseException:
-                self._roll_back(connection)
-                raise
-            finally:
-                connection.end_transaction()
+        with self.translated(), self._reader() as connection, self._at_moment(connection):
+            yield connection
 
     def _hold_place(self, connection: PostgresConnection) -> None:
         """Begin a read transaction; the store does not move before the end."""
@@ -441,7 +426,7 @@ class Connections:
             connection = self.connect()
             try:
                 with self._at_moment(connection):
-                    connection.raw.execute(f"SET LOCAL {_IDLE_LIMIT} TO DEFAULT")
+                    connection.ask(f"SET LOCAL {_IDLE_LIMIT} TO DEFAULT")
                     yield connection
             finally:
                 connection.raw.close()
@@ -449,19 +434,22 @@ class Connections:
     @contextmanager
     def _at_moment(self, connection: PostgresConnection) -> Iterator[None]:
         """Let the statements of the body see one state."""
-        if self._find is None:
-            connection.execute(MOMENT)
-        else:
-            self._hold_place(connection)
+        if has_ended(connection.raw):
+            connection.execute("SELECT 1")  # over a new connection
         connection.in_transaction = True
         try:
-            for statement in self._at_start[1:]:
-                connection.raw.execute(statement)
+            if self._find is not None:
+                self._hold_place(connection)
+            for statement in self._at_start[self._find is not None :]:
+                connection.ask(statement)
             yield
+            connection.ask("ROLLBACK")
+            connection.send()
+        except BaseException:
+            self._roll_back(connection)
+            raise
         finally:
             connection.end_transaction()
-            if not connection.raw.closed:
-                connection.raw.execute("ROLLBACK")
 
     def sleep(self) -> None:
         """Finish current work, close the connections and hold still until ``resume``."""
