@@ -60,7 +60,7 @@ def open_backend(
 
     A path, ":memory:" and the scheme sqlite stand for SQLite. Any other scheme names an entry point
     of the group ``bethink.backends``: a function of the URL and the *durability* that returns a
-    ``Backend``. With *integrity_key* the content is authenticated, and compared with *anchor*;
+    ``FullBackend``. With *integrity_key* the content is authenticated, and compared with *anchor*;
     False gives up the file's anchor. With an anchor every write is synced, whatever the
     *durability*. Raises ``ValidationError`` for an invalid location, ``MissingExtraError`` for a
     missing driver, ``StorageError`` for an unusable store, and ``IntegrityKeyError`` for a wrong

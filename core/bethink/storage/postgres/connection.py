@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import select
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from io import BytesIO
@@ -21,7 +22,11 @@ from .translation import translate
 ENCODING: Final = "UTF8"
 """Of texts on the way, whatever the database or PGCLIENTENCODING says."""
 
-_MOST_WAITING: Final = 1024  # rows to write
+_MANY_ROWS: Final = 1024
+_LONG_SECONDS: Final = 1
+_PATIENCE: Final = "SET LOCAL idle_in_transaction_session_timeout = '300s'"
+"""A write of many rows may compute for long between two statements."""
+
 _ENDS: Final = ("57P", "25P03")  # errors with which the server ends the connection
 GONE: Final = (errors.UndefinedTable, errors.InvalidSchemaName)
 """What the server says of a schema that has moved."""
@@ -114,6 +119,7 @@ class PostgresConnection:
         """New rows by statement, to insert before the next statement that is no insert."""
         self._rows = 0
         self._waiting: list[Answer] = []
+        self._long_from: float | None = None
         self._before: tuple[Any, dict[str, str]] = None, {}
         self._savepoint: Answer | None = None
         self._commit: Answer | None = None
@@ -173,7 +179,7 @@ class PostgresConnection:
         else:
             self.ask(to_postgres(sql, self.schema), given, many=True)
         self._rows += len(given)
-        if self._rows > _MOST_WAITING:
+        if self._rows > _MANY_ROWS:
             self.send()
 
     def _release(self) -> None:
@@ -195,9 +201,16 @@ class PostgresConnection:
         with pipelined(self.raw) if len(waiting) > 1 else nullcontext():
             for each in waiting:
                 each.send(self.raw)
+        if self._long_from is not None and (
+            time.monotonic() > self._long_from
+            or max((each.rowcount for each in waiting), default=0) > _MANY_ROWS
+        ):
+            self._long_from = None
+            self.raw.execute(_PATIENCE)
 
     def forget(self) -> None:
         """Leave the waiting statements unsent."""
+        self._long_from = None
         self.held.clear()
         self._waiting.clear()
 
@@ -211,6 +224,7 @@ class PostgresConnection:
         self.in_transaction = True
         self.forget()
         self._before = self.last, dict(self.facts)
+        self._long_from = time.monotonic() + _LONG_SECONDS
         self._savepoint = self._commit = None
         if not first:
             self._savepoint = self.ask("SAVEPOINT part")
@@ -229,6 +243,7 @@ class PostgresConnection:
 
     def commit(self, flush: str) -> None:
         """Commit the write transaction, and run the statement *flush* if not empty."""
+        self._long_from = None
         self._commit = self.ask("COMMIT")
         if flush:
             self.ask(flush)

@@ -30,7 +30,7 @@ from bethink import (
 )
 from bethink.bench.__main__ import main
 from bethink.storage import database_exists, open_backend
-from bethink.storage.postgres import connections
+from bethink.storage.postgres import connection, connections
 from bethink.storage.postgres import schema as schemas
 from bethink.storage.postgres.connection import PostgresConnection
 from bethink.testing.contracts.backends import DurableContract
@@ -453,6 +453,26 @@ def test_a_frozen_holder_of_the_lock_loses_the_lock(
     assert (one.head(), one.setting("half")) == (2, None)
     one.close()
     other.close()
+
+
+def test_a_verb_over_many_memories_may_compute_for_long(
+    location: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "IDLE_SECONDS", 0.3)
+    backend = open_backend(location)
+    insert(backend, *(record(f"r{number}") for number in range(1_100)))
+    with backend.write() as writer:
+        assert len(writer.select(EVERYWHERE, None)) == 1_100
+        time.sleep(0.6)
+        writer.set_setting("many", "rows")
+    monkeypatch.setattr(connection, "_LONG_SECONDS", 0.1)
+    with backend.write() as writer:
+        time.sleep(0.2)
+        writer.find(["r1"])
+        time.sleep(0.6)
+        writer.set_setting("long", "after all")
+    assert (backend.setting("many"), backend.setting("long")) == ("rows", "after all")
+    backend.close()
 
 
 class Writers:
