@@ -156,6 +156,13 @@ def test_two_items_that_fill_a_capacity_beyond_the_table_are_both_taken() -> Non
     assert best_subset(values, weights, groups, setups, 100_000).tolist() == [True, True, False]
 
 
+def test_three_items_one_too_heavy_for_a_capacity_beyond_the_table_are_not_all_taken() -> None:
+    values, weights = np.array([1.0, 1.0, 1.0]), np.array([33_330, 33_330, 33_323])
+    groups, setups = np.zeros(3, dtype=np.int64), np.array([0])
+    assert best_subset(values, weights, groups, setups, 99_983).all()
+    assert best_subset(values, weights, groups, setups, 99_982).sum() == 2
+
+
 def test_an_item_that_fills_the_capacity_to_the_last_token_is_taken() -> None:
     values, weights = np.array([0.56, 0.67]), np.array([2, 9])
     groups, setups = np.array([0, 1]), np.array([1, 3])

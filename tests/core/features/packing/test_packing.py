@@ -209,9 +209,10 @@ def test_a_short_form_stands_in_for_one_that_does_not_fit() -> None:
 
 def test_what_fits_stands_in_for_the_same_under_a_heading_that_does_not() -> None:
     best, plain = hit(0, "cat", 0.9), hit(2, "word " * 20, 0.7)
-    under = hit(1, "word " * 20, 0.8, category="c" * 70)
     text = context_block([best.memory, plain.memory], nonce=lambda: "0" * 18)
-    assert packed_into([best, under, plain], estimate_tokens(text)).results == (best, plain)
+    heading = len("- 1970-01-01: cat\n") + 1  # too long by a character
+    under = hit(1, "word " * 20, 0.8, category="c" * (heading - len("## \n")))
+    assert packed_into([best, under, plain], len(text), len).results == (best, plain)
 
 
 def test_a_repetition_is_left_out_and_another_number_is_not() -> None:
@@ -244,6 +245,11 @@ CATS = [hit(number, f"cat number {number}", 0.9 - number / 100) for number in ra
 def test_a_counter_that_counts_the_whole_for_less_leaves_no_room_unused() -> None:
     packed = packed_into(CATS, 40, lambda text: (cats := text.count("cat")) and 5 * cats + 1)
     assert (len(packed.results), packed.tokens) == (7, 36)
+
+
+def test_a_best_line_that_counts_for_less_in_the_block_displaces_nothing() -> None:
+    packed = packed_into(CATS[:2], 50, lambda text: 99 if text.endswith("number 0\n") else 1)
+    assert packed.results == tuple(CATS[:2])
 
 
 def test_headings_count_where_the_whole_counts_for_less() -> None:
