@@ -54,6 +54,7 @@ LIKELY = [
     ("User lives in Lisbon", "User moved to Oslo"),
     ("User prefers tabs", "User prefers spaces"),
     ("User's favourite tea is oolong", "User prefers sencha tea"),
+    ("Likes tea as her main drink", "Likes juice as her main drink"),
     ("User uses vim", "User switched to emacs"),
     ("Ann works at Initech", "Ann joined Globex"),
     ("Python is the main language of the team", "Rust is the main language of the team"),
