@@ -67,6 +67,20 @@ def test_a_write_does_not_wait_for_a_thread_that_never_comes(store: MemoryStore)
     assert_unlocked(Path(store.location))
 
 
+def test_a_full_commit_does_not_wait_for_one_more_thread(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(group_commit, "_TAKEOVER_SECONDS", 60.0)
+    monkeypatch.setattr(group_commit, "_MAX_GROUP", 2)
+    shared = connections_of(store)._group_commit
+    shared._waiting += 1
+    with ThreadPoolExecutor(2) as threads:
+        first = threads.submit(store.store, "another")
+        wait_until_left_open(shared, first)
+        threads.submit(store.store, "one more").result(timeout=30)
+        first.result(timeout=30)
+
+
 @pytest.mark.parametrize("end", [MemoryStore.close, pytest.param(fork, marks=forks)])
 def test_a_commit_that_waits_for_company_is_made_before_the_end(
     store: MemoryStore, monkeypatch: pytest.MonkeyPatch, end: Callable[[MemoryStore], None]
