@@ -252,10 +252,9 @@ class ScopeIndex:
     def changing(self) -> Iterator[None]:
         """Open around each change of positions, threads or postings, under the lock.
 
-        ``state`` is a new object before and after the change. A read without the lock is true if
-        ``state`` was the same object before the read and under the lock.
+        ``state`` is a new object after the change. A read without the lock is true if ``state`` was
+        the same object before the read and under the lock.
         """
-        self.state = object()
         try:
             yield
         finally:
