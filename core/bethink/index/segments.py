@@ -141,8 +141,7 @@ def unsaved_segments(
     Rows *touched* lately have the accesses of the file: later accesses may never be written.
     """
     blocks = index.keyword.blocks
-    late = any(block.save_tried and not block.saved for block in blocks)
-    if late or not isinstance(index.scope, str):
+    if any(block.save_tried and not block.saved for block in blocks):
         return []  # what follows a block that came too late would leave a gap before it
     return [
         (number, to_segment(index, block, head, touched))
