@@ -278,6 +278,15 @@ def test_threads_begun_after_a_fork_read_and_write(path: Path) -> None:
         assert go_on(print) == [3, 1, 0, 2]
 
 
+def test_a_past_that_was_read_is_the_first_read_after_a_fork(path: Path) -> None:
+    with MemoryStore(path) as store:
+        store.store("before")
+        past = store.as_of(1)
+        assert past.count() == 1
+        assert Child(lambda _: past.count()).result() == 1
+        assert past.count() == 1
+
+
 def test_memories_in_memory_part_ways() -> None:
     with MemoryStore() as store:
         store.store("before")
