@@ -83,6 +83,26 @@ class Answer:
             self.cursor.close()
 
 
+class Blob:
+    """The bytes of a value, asked for on first use."""
+
+    def __init__(self, asked: Cursor) -> None:
+        self._asked = asked
+        self._bytes: BytesIO | None = None
+
+    def __enter__(self) -> Blob:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._asked.close()
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes, at most *size* if not negative."""
+        if self._bytes is None:
+            self._bytes = BytesIO(self._asked.fetchone()[0])
+        return self._bytes.read(size)
+
+
 class PostgresConnection:
     """A connection that takes statements in SQLite's dialect.
 
@@ -262,10 +282,9 @@ class PostgresConnection:
         self.forget()
         self.in_transaction = False
 
-    def blobopen(self, table: str, column: str, row: int, /, *, readonly: bool) -> BytesIO:
-        """Return the bytes of a value."""
-        found = self.execute(f"SELECT {column} FROM {table} WHERE number = ?", (row,)).fetchone()
-        return BytesIO(found[0])
+    def blobopen(self, table: str, column: str, row: int, /, *, readonly: bool) -> Blob:
+        """Open the bytes of a value."""
+        return Blob(self.execute(f"SELECT {column} FROM {table} WHERE number = ?", (row,)))
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from ...model.port import EMBEDDED, Row
 from ...model.records import MemoryRecord
 from ..abilities import Entry
 from ..journal import digest
-from .connection import Connection
+from .connection import Connection, Cursor
 from .rows import (
     COLUMNS,
     ENTRY_COLUMNS,
@@ -114,16 +114,26 @@ class Authenticator:
 
         *using* names an index where SQLite would read a whole namespace.
         """
-        selected = connection.execute(
+        asked = self.ask_rows(connection, sql, *parameters, using=using)
+        return self.to_rows(connection, asked)
+
+    def ask_rows(
+        self, connection: Connection, sql: str, *parameters: object, using: str = ""
+    ) -> Cursor:
+        """Ask for the rows of ``read_rows``, to be read by ``to_rows``."""
+        return connection.execute(
             "SELECT row, ordinal, vectors.vector, named_vectors.name, named_vectors.vector, "
             f"{self.columns} FROM records {using} "
             "LEFT JOIN vectors USING (row) LEFT JOIN named_vectors USING (row) "
             f"WHERE {sql} ORDER BY row",
             parameters,
         )
+
+    def to_rows(self, connection: Connection, asked: Cursor) -> list[Row]:
+        """Return the rows of an answer to ``ask_rows``."""
         rows: list[Row] = []
         vectors: dict[str, Vector] = {}
-        with closing(selected) as found:  # or a kept exception would keep the cursor open
+        with closing(asked) as found:  # or a kept exception would keep the cursor open
             for row, ordinal, embedded, name, named, *values in found:
                 if not rows or rows[-1].row != row:
                     _ROW_TYPES((row, ordinal, name))

@@ -7,24 +7,48 @@ each subtree that is recalled as a whole: in segments named by a pattern, such a
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack, closing
+from functools import partial
 from itertools import chain, pairwise
 from mmap import mmap
 from operator import attrgetter
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 from ...model.namespaces import Everywhere, Scope, Subtree, from_pattern, to_pattern
 from ...model.port import SEGMENT_FORMAT, IndexData, Row, Segment
 from .authenticator import Authenticator
-from .connection import Connection
+from .connection import Connection, Cursor
 from .erasing import ERASED
-from .rows import LISTED, Listed, read_head, read_number, scope_sql
+from .rows import HEAD, LISTED, Listed, read_number, scope_sql
 
 _READ_BYTES: Final = 1 << 20
 _columns_of = attrgetter("namespace", "first", "last", "count", "head")
-_COUNT: Final = "SELECT count(*) FROM records"
+_NEWEST: Final = "SELECT coalesce(max(row), 0) FROM records"
 _LIVE: Final = "state = 'live'"
 _SCAN_FACTOR: Final = 8  # a scan of so many times fewer rows is faster than the namespace index
+
+
+class _Listed(NamedTuple):
+    """A saved segment without the data."""
+
+    checksum: int
+    format: int
+    size: int
+    first: int
+    last: int
+    rows: int
+    head: int
+    number: int
+
+
+class _Part(NamedTuple):
+    """The data of a namespace or pattern: see ``IndexData``."""
+
+    unindexed: Sequence[Row]
+    segments: Sequence[Segment] = ()
+    live: frozenset[int] | None = None
+    changed: Sequence[Row] = ()
 
 
 def load(
@@ -40,24 +64,38 @@ def load(
     """
     live_rows = dict[str, frozenset[int]]()
     segments, unindexed, changed = list[Segment](), list[Row](), list[Row]()
-    for name in names:
-        start, last = (0, 0) if limit is None else _find_tail(connection, name, limit)
-        saved = _read_segments(connection, auth, name, start)
-        if saved:
-            last, head = saved[-1].last, min(segment.head for segment in saved)
-            inside, given = _held_by(name, start, last)
-            (live,) = connection.execute(f"{_COUNT} WHERE {inside}", given).fetchone()
-            if live != sum(segment.count for segment in saved):
-                rows = connection.execute(f"SELECT row FROM records WHERE {inside}", given)
-                live_rows[name] = frozenset(row for (row,) in rows.fetchall())
-            patched = f"{inside} AND revision > ? AND revision <> row"
-            by_patch = "INDEXED BY records_patched"
-            changed += auth.read_rows(connection, patched, *given, head, using=by_patch)
-        segments += saved
-        unindexed += _read_unindexed(connection, auth, name, last, limit, recent)
-    return IndexData(
-        read_head(connection), tuple(segments), live_rows, tuple(unindexed), tuple(changed)
-    )
+    # Questions come first, here and below: the answers may travel together.
+    with closing(connection.execute(HEAD)) as asked:
+        for name in names:
+            part = _load_name(connection, auth, name, limit, recent)
+            segments += part.segments
+            unindexed += part.unindexed
+            changed += part.changed
+            if part.live is not None:
+                live_rows[name] = part.live
+        (head,) = asked.fetchone()
+    return IndexData(head, tuple(segments), live_rows, tuple(unindexed), tuple(changed))
+
+
+def _load_name(
+    connection: Connection,
+    auth: Authenticator,
+    name: str,
+    limit: int | None,
+    recent: Mapping[int, Row],
+) -> _Part:
+    start, last = (0, 0) if limit is None else _find_tail(connection, name, limit)
+    with closing(connection.execute(_NEWEST)) as asked:
+        listed = _list_segments(connection, name, start)
+        (newest,) = asked.fetchone()
+    rest = partial(_Unindexed, connection, auth, name, newest, limit, recent)
+    if listed:
+        saved, end = _Saved(connection, auth, name, start, listed), rest(listed[-1].last)
+        with closing(saved), closing(end):
+            if segments := saved.read():
+                return _Part(end.read(), segments, saved.live_rows(), saved.changed())
+    with closing(rest(last)) as end:
+        return _Part(end.read())
 
 
 def names_in(connection: Connection, scope: Scope) -> list[str]:
@@ -103,45 +141,63 @@ def _find_tail(connection: Connection, namespace: str, limit: int) -> tuple[int,
     return start if held > limit * 3 // 4 else last + 1, last
 
 
-def _read_unindexed(
-    connection: Connection,
-    auth: Authenticator,
-    namespace: str,
-    last: int,
-    limit: int | None,
-    recent: Mapping[int, Row],
-) -> list[Row]:
-    """Return the first *limit* rows of *namespace* after *last*.
+class _Unindexed:
+    """The first *limit* rows of a namespace or pattern after *last*, up to the *newest* of all.
 
     Rows in *recent* are read only if patched, or if the row now holds a different record.
     """
-    (newest,) = connection.execute("SELECT coalesce(max(row), 0) FROM records").fetchone()
-    if newest <= last:
-        return []
-    after, given = _held_by(namespace, last + 1)
-    if limit is None:
-        using = _choose_index(connection, namespace, newest - last)
-        return auth.read_rows(connection, after, *given, using=using)
-    (indexed,) = connection.execute(
-        "SELECT coalesce(sum(count), 0) FROM segments WHERE namespace = ?", (namespace,)
-    ).fetchone()
-    narrow = (newest - last) * _SCAN_FACTOR <= indexed
-    found = connection.execute(
-        f"SELECT row, revision, id FROM records {'NOT INDEXED' if narrow else ''} "
-        f"WHERE {after} ORDER BY row LIMIT ?",
-        (*given, limit),
-    ).fetchall()
-    kept = {
-        row: known
-        for row, revision, id in found
-        if revision == row and (known := recent.get(row)) and known.record.id == id
-    }
-    if len(kept) == len(found):
-        return list(kept.values())
-    left = Listed(row for row, *_ in found if row not in kept)
-    read = auth.read_rows(connection, f"row IN {LISTED}", left, using="NOT INDEXED")
-    kept.update((each.row, each) for each in read)
-    return [kept[row] for row, *_ in found]
+
+    def __init__(
+        self,
+        connection: Connection,
+        auth: Authenticator,
+        name: str,
+        newest: int,
+        limit: int | None,
+        recent: Mapping[int, Row],
+        last: int,
+    ) -> None:
+        self._connection = connection
+        self._auth = auth
+        self._recent = recent
+        self._asked: Cursor | None = None
+        self._is_whole = limit is None
+        if newest <= last:
+            return
+        after, given = _held_by(name, last + 1)
+        if limit is None:
+            using = _choose_index(connection, name, newest - last)
+            self._asked = auth.ask_rows(connection, after, *given, using=using)
+            return
+        counts = "SELECT coalesce(sum(count), 0) FROM segments WHERE namespace = ?"
+        (indexed,) = connection.execute(counts, (name,)).fetchone()
+        using = "NOT INDEXED" if (newest - last) * _SCAN_FACTOR <= indexed else ""
+        found = f"SELECT row, revision, id FROM records {using} WHERE {after} ORDER BY row LIMIT ?"
+        self._asked = connection.execute(found, (*given, limit))
+
+    def read(self) -> list[Row]:
+        """Return the rows."""
+        if self._asked is None:
+            return []
+        if self._is_whole:
+            return self._auth.to_rows(self._connection, self._asked)
+        found = self._asked.fetchall()
+        kept = {
+            row: known
+            for row, revision, id in found
+            if revision == row and (known := self._recent.get(row)) and known.record.id == id
+        }
+        if len(kept) == len(found):
+            return list(kept.values())
+        left = Listed(row for row, *_ in found if row not in kept)
+        read = self._auth.read_rows(self._connection, f"row IN {LISTED}", left, using="NOT INDEXED")
+        kept.update((each.row, each) for each in read)
+        return [kept[row] for row, *_ in found]
+
+    def close(self) -> None:
+        """Leave rows unread."""
+        if self._asked is not None:
+            self._asked.close()
 
 
 def _choose_index(connection: Connection, name: str, rows: int) -> str:
@@ -158,70 +214,128 @@ def _choose_index(connection: Connection, name: str, rows: int) -> str:
     return "INDEXED BY records_scope" if count * _SCAN_FACTOR < rows else ""
 
 
-def _read_segments(
-    connection: Connection, auth: Authenticator, namespace: str, start: int = 0
-) -> tuple[Segment, ...]:
+def _list_segments(connection: Connection, namespace: str, start: int = 0) -> list[_Listed]:
     """Return the namespace's segments from row *start* on.
 
-    Return no segment if any segment is damaged, missing, overlapping or of a different format.
+    Return no segment if any segment overlaps or has a different format.
     """
     found = connection.execute(
         "SELECT checksum, format, length(data), first, last, count, head, number FROM segments "
         "WHERE namespace = ? AND first >= ? ORDER BY first",
         (namespace, start),
     ).fetchall()
-    if any(kind != SEGMENT_FORMAT for _, kind, *_ in found):
-        return ()
-    segments = []
-    for checksum, kind, size, first, last, count, head, number in found:
-        data = _read_data(connection, number, size)
-        columns = (kind, namespace, first, last, count, head)
-        if auth.checksum(columns, data) != checksum:
-            return ()
-        segments.append(Segment(namespace, first, last, count, head, data, number))
-    if any(left.last >= right.first for left, right in pairwise(segments)):
-        return ()
-    return () if _misses_rows(connection, namespace, start, segments) else tuple(segments)
+    listed = list(map(_Listed._make, found))
+    wrong = any(each.format != SEGMENT_FORMAT for each in listed)
+    if wrong or any(left.last >= right.first for left, right in pairwise(listed)):
+        return []
+    return listed
 
 
-def _misses_rows(
-    connection: Connection, namespace: str, start: int, segments: list[Segment]
-) -> bool:
-    """Return whether a live row from *start* on lies before or between *segments*."""
-    ends = [start - 1, *(segment.last for segment in segments)]
-    gaps = [
-        (end + 1, segment.first - 1)
-        for end, segment in zip(ends, segments, strict=False)
-        if end + 1 < segment.first
-    ]
-    if not gaps:
-        return False
-    narrow = sum(to - since for since, to in gaps) * _SCAN_FACTOR <= sum(
-        segment.count for segment in segments
-    )
-    using = "NOT INDEXED" if narrow else "INDEXED BY records_scope"
-    inside, given = _held_by(namespace, start)
-    (found,) = connection.execute(
-        f"SELECT EXISTS (SELECT 1 FROM records {using} WHERE {inside} "
-        f"AND ({' OR '.join(['row BETWEEN ? AND ?'] * len(gaps))}))",
-        (*given, *chain.from_iterable(gaps)),
-    ).fetchone()
-    return bool(found)
+class _Saved:
+    """The *listed* segments of a namespace or pattern from row *start* on, and changes since."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        auth: Authenticator,
+        name: str,
+        start: int,
+        listed: Sequence[_Listed],
+    ) -> None:
+        self._connection = connection
+        self._auth = auth
+        self._name = name
+        self._listed = listed
+        self._inside = _held_by(name, start, listed[-1].last)
+        inside, given = self._inside
+        since = min(each.head for each in listed)
+        self._asked = ExitStack()
+        self._data = [
+            self._asked.enter_context(
+                connection.blobopen("segments", "data", each.number, readonly=True)
+            )
+            for each in listed
+        ]
+        self._missed = self._ask_missed(start)
+        self._count = self._ask(f"SELECT count(*) FROM records WHERE {inside}", given)
+        patched = f"{inside} AND revision > ? AND revision <> row"
+        by_patch = "INDEXED BY records_patched"
+        self._changed = auth.ask_rows(connection, patched, *given, since, using=by_patch)
+        self._asked.callback(self._changed.close)
+
+    def _ask(self, sql: str, given: Sequence[object]) -> Cursor:
+        return self._asked.enter_context(closing(self._connection.execute(sql, given)))
+
+    def _ask_missed(self, start: int) -> Cursor | None:
+        """Ask for a live row from *start* on before or between the segments."""
+        ends = [start - 1, *(each.last for each in self._listed)]
+        gaps = [
+            (end + 1, each.first - 1)
+            for end, each in zip(ends, self._listed, strict=False)
+            if end + 1 < each.first
+        ]
+        if not gaps:
+            return None
+        size = sum(to - since for since, to in gaps)
+        narrow = size * _SCAN_FACTOR <= sum(each.rows for each in self._listed)
+        using = "NOT INDEXED" if narrow else "INDEXED BY records_scope"
+        inside, given = _held_by(self._name, start)
+        return self._ask(
+            f"SELECT 1 FROM records {using} WHERE {inside} "
+            f"AND ({' OR '.join(['row BETWEEN ? AND ?'] * len(gaps))}) LIMIT 1",
+            (*given, *chain.from_iterable(gaps)),
+        )
+
+    def read(self) -> tuple[Segment, ...]:
+        """Return the segments; none if any is damaged or missing."""
+        segments = []
+        for each, blob in zip(self._listed, self._data, strict=True):
+            data = _read_data(blob, each.size)
+            columns = each.format, self._name, each.first, each.last, each.rows, each.head
+            if self._auth.checksum(columns, data) != each.checksum:
+                return ()
+            segments.append(Segment(*columns[1:], data, each.number))
+        return () if self._missed and self._missed.fetchone() else tuple(segments)
+
+    def live_rows(self) -> frozenset[int] | None:
+        """Return the live rows, None if those are all rows of the segments."""
+        (live,) = self._count.fetchone()
+        if live == sum(each.rows for each in self._listed):
+            return None
+        inside, given = self._inside
+        found = self._ask(f"SELECT row FROM records WHERE {inside}", given)
+        return frozenset(row for (row,) in found.fetchall())
+
+    def changed(self) -> list[Row]:
+        """Return the rows changed in place since the segments were made."""
+        return self._auth.to_rows(self._connection, self._changed)
+
+    def close(self) -> None:
+        """Leave answers unread."""
+        self._asked.close()
 
 
-def _read_data(connection: Connection, number: int, size: int) -> bytes | memoryview:
+def _read_data(blob: Any, size: int) -> bytes | memoryview:
     """Return the bytes of a segment.
 
     Large segments go to mapped memory, so that the system gets the memory back: the heap does not
     shrink below later allocations.
     """
-    with connection.blobopen("segments", "data", number, readonly=True) as blob:
-        if size < _READ_BYTES:
-            return bytes(blob.read())
-        room = mmap(-1, size)
-        while piece := blob.read(_READ_BYTES):
-            room.write(piece)
+    if size < _READ_BYTES:
+        return bytes(blob.read())
+    room = mmap(-1, size)
+    while piece := blob.read(_READ_BYTES):
+        room.write(piece)
     return memoryview(room).toreadonly()
+
+
+def _are_usable(connection: Connection, auth: Authenticator, namespace: str) -> bool:
+    """Return whether all segments of the namespace can be read."""
+    listed = _list_segments(connection, namespace)
+    if not listed:
+        return False
+    with closing(_Saved(connection, auth, namespace, 0, listed)) as saved:
+        return bool(saved.read())
 
 
 def save(connection: Connection, auth: Authenticator, segment: Segment) -> int | None:
@@ -238,7 +352,7 @@ def save(connection: Connection, auth: Authenticator, segment: Segment) -> int |
         f" count(*) FILTER (WHERE number IN {LISTED}) FROM segments WHERE namespace = ?",
         (replaced, segment.first, segment.last, replaced, segment.namespace),
     ).fetchone()
-    if overlapping and not _read_segments(connection, auth, segment.namespace):
+    if overlapping and not _are_usable(connection, auth, segment.namespace):
         connection.execute("DELETE FROM segments WHERE namespace = ?", (segment.namespace,))
         overlapping = 0
     if overlapping or present != len(segment.replaces):

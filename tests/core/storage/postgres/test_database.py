@@ -213,6 +213,21 @@ def test_a_commit_in_doubt_is_looked_for(location: str, cut: str) -> None:
     proxy.listener.close()
 
 
+def test_an_index_is_loaded_in_three_round_trips(location: str) -> None:
+    proxy = Proxy(location)
+    with opened(location) as store:
+        store.store_many([f"note {number} of the harbour" for number in range(300)])
+        store.recall("harbour")  # saves the index
+    backend = open_backend(proxy.location)
+    backend.head()
+    before = proxy.round_trips
+    data = backend.load("default")
+    assert proxy.round_trips - before == 3
+    assert [segment.count for segment in data.segments] == [300]
+    backend.close()
+    proxy.listener.close()
+
+
 def test_a_verb_takes_few_round_trips(location: str) -> None:
     proxy = Proxy(location)
 
