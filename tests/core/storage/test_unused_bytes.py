@@ -7,8 +7,8 @@ import random
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
@@ -172,6 +172,17 @@ def test_the_last_store_of_a_file_closes_the_descriptor(path: Path, descriptors:
     assert set(os.listdir(DESCRIPTORS)) <= descriptors
 
 
+def test_connections_closed_twice_leave_the_descriptor_to_the_last_store(
+    path: Path, descriptors: set[str]
+) -> None:
+    with opened(path) as store, closing(Connections(str(path), "normal")) as twice:
+        store.erase(store.store(SECRET).id)
+        twice.close()
+        before = set(os.listdir(DESCRIPTORS))
+        twice.close()
+        assert set(os.listdir(DESCRIPTORS)) == before
+
+
 def recall_in_thread(store: MemoryStore, found: list[int]) -> None:
     """Add the number of answers to *found*, unless the thread has to wait."""
     reader = Thread(target=lambda: found.append(len(store.recall("a crane"))))
@@ -317,21 +328,44 @@ def test_a_file_too_large_for_its_gaps_to_be_found_is_written_anew(
     assert SECRET.encode() not in path.read_bytes()
 
 
+@contextmanager
+def long_read(path: Path, files: Connections) -> Iterator[None]:
+    """Read an older state than that of *files* through a connection of its own."""
+    with closing(Connections(str(path), "normal")) as other, other.aside() as reading:
+        assert reading.execute("SELECT * FROM records").fetchall() == []
+        with files.writing() as writing:
+            writing.execute("CREATE TABLE t (id)")
+            writing.execute("DROP TABLE t")
+        assert files.rows("SELECT * FROM records") == []
+        yield
+
+
+@pytest.mark.parametrize("erase", [Connections.blank, Connections.rewrite])
 def test_an_erasing_beside_a_long_read_waits_as_long_as_was_said_and_no_longer(
-    path: Path, monkeypatch: pytest.MonkeyPatch
+    path: Path, monkeypatch: pytest.MonkeyPatch, erase: Callable[[Connections, float], None]
 ) -> None:
     monkeypatch.setattr(connections, "BUSY_SECONDS", 3600.0)
-    with (
-        closing(Connections(str(path), "normal")) as files,
-        closing(Connections(str(path), "normal")) as other,
-    ):
-        for erase in (files.blank, files.rewrite):
-            with other.aside() as reading:
-                assert reading.execute("SELECT * FROM records").fetchall() == []
-                with files.writing() as writing:
-                    writing.execute("CREATE TABLE t (id)")
-                    writing.execute("DROP TABLE t")
-                assert files.rows("SELECT * FROM records") == []
-                with pytest.raises(StoreBusyError, match="keeps reading an older state"):
-                    erase(0.0)
-            erase(0.0)
+    with closing(Connections(str(path), "normal")) as files:
+        with (
+            long_read(path, files),
+            pytest.raises(StoreBusyError, match="keeps reading an older state"),
+        ):
+            erase(files, 0.0)
+        erase(files, 0.0)
+
+
+@pytest.mark.parametrize("erase", [Connections.blank, Connections.rewrite])
+def test_an_erasing_goes_on_once_a_long_read_ends(
+    path: Path, monkeypatch: pytest.MonkeyPatch, erase: Callable[[Connections, float], None]
+) -> None:
+    def try_and_end_read(files: Connections) -> bool:
+        tries.append(empty_log(files))
+        reading.close()
+        return tries[-1]
+
+    tries, empty_log = list[bool](), Connections._empty_log
+    monkeypatch.setattr(Connections, "_empty_log", try_and_end_read)
+    with closing(Connections(str(path), "normal")) as files, ExitStack() as reading:
+        reading.enter_context(long_read(path, files))
+        erase(files, 600.0)
+    assert tries == [False, True]
