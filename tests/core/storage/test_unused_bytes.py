@@ -304,6 +304,21 @@ def test_recalls_go_on_beside_a_rewriting(
         assert found == [1]
 
 
+def test_a_file_written_anew_is_whole_before_readers_have_to_wait(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def empty_log(files: Connections) -> bool:
+        sizes.append(path.stat().st_size)
+        return real(files)
+
+    sizes, real = list[int](), Connections._empty_log
+    with opened(path) as store:
+        store.forget(grown(store, 600))
+        monkeypatch.setattr(Connections, "_empty_log", empty_log)
+        store.compact(keep=0)
+        assert set(sizes) == {path.stat().st_size}
+
+
 def test_a_file_with_little_to_free_is_not_written_anew(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
