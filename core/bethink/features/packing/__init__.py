@@ -238,8 +238,6 @@ class _Packing:
             adds_up = abs(error) <= 2 * len(chosen) * self._budget.step
             if left >= 0 and (adds_up or left < 1):
                 break
-            if adds_up:  # rounding added fewer steps than the solution used
-                error = 0.0
         return fitting if len(fitting) > 1 else self._shortened(too_large)
 
     def _shortened(self, chosen: frozenset[int]) -> frozenset[int]:
