@@ -1,0 +1,78 @@
+"""How often a verb waits for the server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from bethink import HashEmbedder, MemoryStore
+from bethink.storage import open_backend
+
+from .proxy import Proxy
+from .server import fresh_location
+
+
+@pytest.fixture
+def location() -> str:
+    return fresh_location()
+
+
+def opened(location: str) -> MemoryStore:
+    return MemoryStore(location, embedder=HashEmbedder(16))
+
+
+def test_an_index_is_loaded_in_three_round_trips(location: str) -> None:
+    proxy = Proxy(location)
+    with opened(location) as store:
+        store.store_many([f"note {number} of the harbour" for number in range(300)])
+        store.recall("harbour")  # saves the index
+    backend = open_backend(proxy.location)
+    backend.head()
+    before = proxy.round_trips
+    data = backend.load("default")
+    assert proxy.round_trips - before == 3
+    assert [segment.count for segment in data.segments] == [300]
+    backend.close()
+    proxy.listener.close()
+
+
+def test_a_verb_takes_few_round_trips(location: str) -> None:
+    proxy = Proxy(location)
+
+    def trips(call: Callable[[], object]) -> int:
+        before = proxy.round_trips
+        call()
+        return proxy.round_trips - before
+
+    with opened(proxy.location) as store:
+        store.store("The meeting is on Monday", id="1")
+        store.recall("meeting", touch=False)
+        assert {
+            "store": trips(lambda: store.store("The meeting is in room 4", id="2")),
+            "store with key": trips(lambda: store.store("Blue", key="theme")),
+            "get": trips(lambda: store.get("1")),
+            "first recall": trips(lambda: store.recall("meeting", touch=False)),
+            "recall": trips(lambda: store.recall("meeting", touch=False)),
+        } == {"store": 2, "store with key": 3, "get": 1, "first recall": 5, "recall": 1}
+        with opened(location) as other:
+            other.store("The meeting is over", namespace="b")
+        assert trips(lambda: store.recall("meeting", touch=False)) == 5
+        assert trips(store.count) == 4
+    proxy.listener.close()
+
+
+def test_a_merge_and_a_check_ask_few_questions_for_many_memories(location: str) -> None:
+    proxy, trips = Proxy(location), []
+    with opened(proxy.location) as store, opened(":memory:") as other:
+        other.store_many({"content": f"note {number}", "key": f"{number}"} for number in range(60))
+        for _ in range(2):
+            before = proxy.round_trips
+            store.merge_from(other)
+            trips.append(proxy.round_trips - before)
+        assert store.count() == 60
+        assert max(trips) < 60
+        before = proxy.round_trips
+        assert store.verify().ok
+        assert proxy.round_trips - before < 2 * 60
+    proxy.listener.close()
