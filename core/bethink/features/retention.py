@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Final
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..memory.ranking import DAY
 from ..memory.writing import bring_back, retire, select_records
 from ..model import fields
-from ..model.filters import Compare, parse
+from ..model.filters import Filter, matches, parse
 from ..model.namespaces import EVERYWHERE, Scope, check_scope
 from ..model.records import MemoryRecord, State
+from ..storage import FullBackend
 from .duplicates import DuplicateVerbs
 from .files import IN_FILES
 
@@ -21,7 +23,42 @@ if TYPE_CHECKING:
 _MAX_DAYS: Final = 1e6
 _SUPERSEDED: Final[tuple[State, ...]] = ("superseded",)
 _RECALLED: Final = {"$not": {"$or": [{"content": "", "key": {"$exists": True}}, IN_FILES]}}
-"""The filter of the records that are read by recall, not by key."""
+_BATCH_RECORDS: Final = 1000  # forgotten in one transaction
+
+
+class _Limits(NamedTuple):
+    """The limits of ``expire``: *days* without use, the *least* activation, the *rate* a day."""
+
+    days: float | None
+    least: float | None
+    rate: float
+
+    def are_passed(self, record: MemoryRecord, now: float) -> bool:
+        """Return whether *record* is live, and expired or unused by the time *now*."""
+        if record.state != "live":
+            return False
+        if record.expired(now):
+            return True
+        unused = self.days is not None and _last_use(record) <= now - self.days * DAY
+        faded = self.least is not None and self._activation(record, now) < self.least
+        return (unused or faded) and matches(_recalled(), record)
+
+    def candidates(self, backend: FullBackend, scope: Scope, now: float) -> list[str]:
+        """Return the ids of records of *scope* that pass a limit by the time *now*."""
+        wheres = [parse({"expires_at": {"$lte": now}})]
+        if self.days is not None:
+            wheres.append(parse({"$and": [_unused_since(now - self.days * DAY), _RECALLED]}))
+        found = [id for where in wheres for _, id in backend.values(scope, where, path=("id",))]
+        if self.least is not None:
+            for each in backend.select(scope, _recalled()):
+                if self._activation(each.record, now) < self.least:
+                    found.append(each.record.id)
+        return list(dict.fromkeys(found))
+
+    def _activation(self, record: MemoryRecord, now: float) -> float:
+        """Return importance · e^(-*rate* · days without use)."""
+        days = max(0.0, now - _last_use(record)) / DAY
+        return record.importance * math.exp(-self.rate * days)
 
 
 class RetentionVerbs(DuplicateVerbs):
@@ -46,6 +83,9 @@ class RetentionVerbs(DuplicateVerbs):
         Ebbinghaus 1885). Both need a *namespace*; without a namespace, records expire everywhere.
         Both pass over values without a text and over the texts of ``Files``: programs read these
         by key, and no recall counts the reading.
+
+        A thousand records are forgotten in a transaction, so that other writers wait for a moment
+        only. A call that fails or is stopped half way can be repeated.
         """
         forgets_unused = retention is not None or floor is not None
         if forgets_unused and namespace is None:
@@ -54,19 +94,17 @@ class RetentionVerbs(DuplicateVerbs):
         least = None if floor is None else fields.number("floor", floor, 0.0, 1.0)
         decay = fields.number("rate", rate, 0.0, 1e9)
         scope = EVERYWHERE if namespace is None else check_scope(namespace)
-        with self._engine.writing(closing=forgets_unused, guarded=False) as transaction:
-            writer, now = transaction.writer, transaction.now
-            found = writer.outlines(scope, Compare(("expires_at",), "$lte", now))
-            if days is not None:
-                found += writer.outlines(
-                    scope, parse({"$and": [_unused_since(now - days * DAY), _RECALLED]})
-                )
-            if least is not None:
-                present = writer.select(scope, parse(_RECALLED))
-                found += [each for each in present if _activation(each.record, now, decay) < least]
-            going = {each.row: each for each in found}
-            retire(transaction, going.values(), "expire")
-        return len(going)
+        limits, engine = _Limits(days, least, decay), self._engine
+        if forgets_unused:
+            engine.flush()
+        ids, count = limits.candidates(engine.backend, scope, engine.clock()), 0
+        for start in range(0, len(ids), _BATCH_RECORDS):
+            with engine.writing(closing=forgets_unused, guarded=False) as transaction:
+                found = transaction.writer.find(ids[start : start + _BATCH_RECORDS]).values()
+                due = [each for each in found if limits.are_passed(each.record, transaction.now)]
+                retire(transaction, due, "expire")
+            count += len(due)
+        return count
 
     def archive(self, ids: str | Iterable[str]) -> int:
         """Hide live records from ``recall`` and ``all`` without forgetting them.
@@ -106,7 +144,12 @@ def _unused_since(time: float) -> dict[str, Any]:
     return {"updated_at": {"$lte": time}, "$or": [{"last_accessed_at": {"$lte": time}}, unread]}
 
 
-def _activation(record: MemoryRecord, now: float, rate: float) -> float:
-    """Return importance · e^(-*rate* · days without use)."""
-    used = max(record.updated_at, record.last_accessed_at or record.updated_at)
-    return record.importance * math.exp(-rate * max(0.0, now - used) / DAY)
+def _last_use(record: MemoryRecord) -> float:
+    """Return the time of the last change or access."""
+    return max(record.updated_at, record.last_accessed_at or record.updated_at)
+
+
+@cache
+def _recalled() -> Filter | None:
+    """Return the filter of the records that are read by recall, not by key."""
+    return parse(_RECALLED)

@@ -16,6 +16,7 @@ from bethink import (
     ValidationError,
     VectorMemory,
 )
+from bethink.features import retention
 
 from ..clock import Clock
 
@@ -59,6 +60,45 @@ def test_a_floor_forgets_what_is_unimportant_or_long_unused(
     assert store.expire(floor=0.25, namespace="default") == 1
     assert store.expire(floor=0.5, rate=0.01, namespace="default") == 0
     assert store.expire(floor=0.5, namespace="default") == 1
+
+
+@pytest.mark.parametrize("limits", [{}, {"retention": 5}, {"floor": 0.5}])
+def test_a_few_records_are_forgotten_at_a_time(
+    limits: dict[str, float], clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retention, "_BATCH_RECORDS", 2)
+
+    def tick() -> float:
+        clock.now += 1
+        return clock.now
+
+    with MemoryStore(":memory:", clock=tick) as store:
+        fields = {} if limits else {"expires_at": clock.now + DAY}
+        store.store_many([f"note {number}" for number in range(5)], **fields)
+        clock.now += 30 * DAY
+        assert store.expire(namespace="default", **limits) == 5
+        moments = [entry.at for entry in store.log() if entry.action == "expire"]
+        assert (len(moments), len(set(moments))) == (5, 3)
+
+
+@pytest.mark.parametrize("limits", [{}, {"retention": 5}, {"floor": 0.5}])
+def test_a_record_that_is_used_after_the_look_stays(
+    limits: dict[str, float], clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def used_meanwhile(*given: Any) -> list[str]:
+        found = real(*given)
+        store.update(found[0], tags=["in use"], expires_at=None)
+        store.forget(found[1])
+        return found
+
+    real = retention._Limits.candidates
+    monkeypatch.setattr(retention._Limits, "candidates", used_meanwhile)
+    with MemoryStore(":memory:", clock=clock) as store:
+        fields = {} if limits else {"expires_at": clock.now + DAY}
+        store.store_many(["used", "forgotten", "unused"], importance=0.6, **fields)
+        clock.now += 30 * DAY
+        assert store.expire(namespace="default", **limits) == 1
+        assert texts(store) == ["used"]
 
 
 def test_other_namespaces_keep_everything(store: MemoryStore, clock: Clock) -> None:
