@@ -1313,7 +1313,7 @@ export interface components {
         };
         /**
          * Change
-         * @description A record before and after.
+         * @description A record ``before`` and ``after`` a change.
          */
         Change: {
             before: components["schemas"]["MemoryRecord"];
@@ -1689,7 +1689,7 @@ export interface components {
          * LogEntry
          * @description One entry of the journal: mutation number ``seq`` of the store.
          *
-         *     ``changes`` holds the fields after the mutation; empty once erased.
+         *     ``at`` is in Unix seconds. ``changes`` holds the fields after the mutation; empty once erased.
          */
         LogEntry: {
             /** Seq */
@@ -1752,9 +1752,12 @@ export interface components {
          * MemoryRecord
          * @description One remembered text or value.
          *
-         *     Times are Unix seconds (UTC). ``importance`` and ``confidence`` lie in [0, 1], ``outcome`` in
-         *     [-1, 1]. ``occurred_at`` is the time of the event in the world, ``created_at`` the time of
-         *     storing.
+         *     ``content`` is the text that recall searches. ``namespace`` owns the record. ``key`` names a
+         *     changing fact: storing a key again supersedes the record before. ``value`` is any JSON.
+         *     ``thread`` names the conversation of a turn, ``author`` the speaker. ``category``, ``tags``,
+         *     ``source`` and ``metadata`` are for filters. ``importance`` and ``confidence`` lie in [0, 1],
+         *     ``outcome`` in [-1, 1]. Times are Unix seconds (UTC): ``occurred_at`` is the time of the event
+         *     in the world, ``created_at`` the time of storing.
          */
         MemoryRecord: {
             /** Id */
@@ -2298,7 +2301,7 @@ export interface components {
         };
         /**
          * Repair
-         * @description The result of ``repair``: repaired problems, and remaining problems.
+         * @description The result of ``repair``: the problems that are ``mended``, and the problems ``left``.
          */
         Repair: {
             /**
