@@ -217,18 +217,18 @@ def _choose_index(connection: Connection, name: str, rows: int) -> str:
 def _list_segments(connection: Connection, namespace: str, start: int = 0) -> list[_Listed]:
     """Return the namespace's segments from row *start* on.
 
-    Return no segment if any segment overlaps or has a different format.
+    Return no segment if any segment overlaps, is of a different format, or is no number.
     """
     found = connection.execute(
         "SELECT checksum, format, length(data), first, last, count, head, number FROM segments "
         "WHERE namespace = ? AND first >= ? ORDER BY first",
         (namespace, start),
     ).fetchall()
-    listed = list(map(_Listed._make, found))
-    wrong = any(each.format != SEGMENT_FORMAT for each in listed)
-    if wrong or any(left.last >= right.first for left, right in pairwise(listed)):
+    if any(kind != SEGMENT_FORMAT or set(map(type, rest)) != {int} for _, kind, *rest in found):
         return []
-    return listed
+    listed = list(map(_Listed._make, found))
+    overlaps = any(left.last >= right.first for left, right in pairwise(listed))
+    return [] if overlaps else listed
 
 
 class _Saved:
