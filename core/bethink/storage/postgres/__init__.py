@@ -190,12 +190,14 @@ class PostgresBackend(SQLBackend):
         refused: list[object] = []  # the server only warns of a right that is missing
         with self._server.outside() as connection:
             notes = connection.execute(f"SELECT value FROM facts WHERE name LIKE '{SETTING}%'")
+            schema = self._server.schema
             for table in tables_of(note for (note,) in notes.fetchall()):
-                connection.raw.execute(f"VACUUM (ANALYZE) {self._server.schema}.{table}")
-            connection.raw.add_notice_handler(refused.append)
+                connection.execute(f"VACUUM (ANALYZE) {schema}.{table}")
+            raw = connection.raw
+            raw.add_notice_handler(refused.append)
             for table in (name for name in TABLES if name != ERASED_TABLE):
-                connection.raw.execute(f"VACUUM (ANALYZE) {self._server.schema}.{table}")
-            connection.raw.remove_notice_handler(refused.append)
+                connection.execute(f"VACUUM (ANALYZE) {schema}.{table}")
+            raw.remove_notice_handler(refused.append)
         if refused:
             _logger.warning(_STILL_QUOTED, self.location)
             return

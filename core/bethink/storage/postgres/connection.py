@@ -159,18 +159,19 @@ class PostgresConnection:
         if not self._sees_all:
             sql = WHOLE_JOURNAL.get(sql, sql)
         statement, given = to_postgres(sql, self.schema), to_parameters(parameters)
-        if self.in_transaction:
-            return self.ask(statement, given)
+        return self.ask(statement, given) if self.in_transaction else self._run(statement, given)
+
+    def _run(self, statement: str, given: Any, tries: int = 2) -> Cursor:
         try:
             return self.raw.execute(statement, given, binary=True)
         except psycopg.OperationalError:
-            if not self.raw.closed:
+            if not (tries and self.raw.closed):
                 raise
             self.raw = self._reconnect()
         except GONE:
-            if not self.follow():
+            if not (tries and self.follow()):
                 raise
-        return self.raw.execute(statement, given, binary=True)
+        return self._run(statement, given, tries - 1)
 
     def ask(self, statement: str, given: Any = None, *, many: bool = False) -> Answer:
         """Let a statement in the server's own dialect wait; run *many* times with a list."""

@@ -27,9 +27,11 @@ from bethink import (
     Subtree,
     ValidationError,
 )
+from bethink.storage import postgres
 from bethink.storage.postgres import shards as moving
 from bethink.storage.postgres.copying import Copy
 from bethink.storage.postgres.schema import create_tables
+from bethink.storage.postgres.vector_indexes import tables_of
 
 from ...inside import engine_of
 from .server import shared_url
@@ -303,6 +305,27 @@ def test_a_shard_moves_while_it_is_used(servers: dict[str, str]) -> None:
         assert seen[-1] >= 300
         assert servers[target].rpartition("/")[2] in store.location
     assert len(schemas(servers)) == 2  # nothing stays at the old places
+
+
+def test_an_erasing_goes_on_where_the_shard_has_moved(
+    servers: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = count()
+
+    def moved_meanwhile(notes: Iterator[str]) -> list[str]:
+        if next(calls) == 1:  # after the write, before the tables are vacuumed
+            number = shards.number_of(ANN)
+            assert shards.move(number, other(shards.places()[number]))
+        return tables_of(notes)
+
+    with opened(servers, count=2) as shards:
+        store = shards.store_for(ANN)
+        record = store.store("secret", namespace=ANN)
+        with monkeypatch.context() as patched:
+            patched.setattr(postgres, "tables_of", moved_meanwhile)
+            assert store.erase(record.id) == 1
+        assert store.get(record.id) is None
+        assert store.verify().problems == ()
 
 
 @contextmanager
