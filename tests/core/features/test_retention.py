@@ -73,7 +73,7 @@ def test_a_few_records_are_forgotten_at_a_time(
         return clock.now
 
     with MemoryStore(":memory:", clock=tick) as store:
-        fields = {} if limits else {"expires_at": clock.now + DAY}
+        fields: dict[str, Any] = {} if limits else {"expires_at": clock.now + DAY}
         store.store_many([f"note {number}" for number in range(5)], **fields)
         clock.now += 30 * DAY
         assert store.expire(namespace="default", **limits) == 5
@@ -94,7 +94,7 @@ def test_a_record_that_is_used_after_the_look_stays(
     real = retention._Limits.candidates
     monkeypatch.setattr(retention._Limits, "candidates", used_meanwhile)
     with MemoryStore(":memory:", clock=clock) as store:
-        fields = {} if limits else {"expires_at": clock.now + DAY}
+        fields: dict[str, Any] = {} if limits else {"expires_at": clock.now + DAY}
         store.store_many(["used", "forgotten", "unused"], importance=0.6, **fields)
         clock.now += 30 * DAY
         assert store.expire(namespace="default", **limits) == 1
