@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import runpy
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, suppress
@@ -128,6 +129,14 @@ class TestMemory:
             "The venue is Lyon.",
         ]
         storage.close()
+
+    def test_a_save_after_closing_lets_the_file_go(self, tmp_path: Path) -> None:
+        storage = CrewStorage(tmp_path / "crew.db")
+        storage.close()
+        storage.save([record("late")])
+        del storage
+        gc.collect()
+        assert [path.name for path in tmp_path.iterdir()] == ["crew.db"]
 
     def test_words_count_in_a_recall(
         self, store: MemoryStore, remember_in: Callable[..., Any]

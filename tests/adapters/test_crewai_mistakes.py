@@ -55,6 +55,6 @@ MISTAKES = [
 @pytest.mark.parametrize(("call", "remedy"), MISTAKES, ids=[call for call, _ in MISTAKES])
 def test_a_mistake_is_answered_with_the_remedy(call: str, remedy: str) -> None:
     names: dict[str, Any] = {name: getattr(crewai, name) for name in crewai.__all__}
-    with pytest.raises((ValueError, TypeError)) as caught:
-        eval(call, names | {"store": MemoryStore()})
+    with MemoryStore() as store, pytest.raises((ValueError, TypeError)) as caught:
+        eval(call, names | {"store": store})
     assert remedy in str(caught.value)

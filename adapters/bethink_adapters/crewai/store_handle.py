@@ -26,7 +26,7 @@ class StoreHandle:
         with self._lock:
             if self._store is None:
                 assert self._location is not None
-                self._store = MemoryStore(self._location)
+                self._store = open_store(self._location, shared=False)
             return self._store
 
     def close(self) -> None:
