@@ -90,8 +90,10 @@ def _load_name(
         (newest,) = asked.fetchone()
     rest = partial(_Unindexed, connection, auth, name, newest, limit, recent)
     if listed:
-        saved, end = _Saved(connection, auth, name, start, listed), rest(listed[-1].last)
-        with closing(saved), closing(end):
+        with (
+            closing(_Saved(connection, auth, name, start, listed)) as saved,
+            closing(rest(listed[-1].last)) as end,
+        ):
             if segments := saved.read():
                 return _Part(end.read(), segments, saved.live_rows(), saved.changed())
     with closing(rest(last)) as end:
