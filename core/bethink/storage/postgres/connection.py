@@ -24,7 +24,8 @@ ENCODING: Final = "UTF8"
 
 _MANY_ROWS: Final = 1024
 _LONG_SECONDS: Final = 1
-_PATIENCE: Final = "SET LOCAL idle_in_transaction_session_timeout = '300s'"
+IDLE_LIMIT: Final = "idle_in_transaction_session_timeout"
+_PATIENCE: Final = f"SET LOCAL {IDLE_LIMIT} = '300s'"
 """A write of many rows may compute for long between two statements."""
 
 _ENDS: Final = ("57P", "25P03")  # errors with which the server ends the connection
@@ -90,17 +91,16 @@ class Blob:
         self._asked = asked
         self._bytes: BytesIO | None = None
 
-    def __enter__(self) -> Blob:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._asked.close()
-
     def read(self, size: int = -1) -> bytes:
         """Return the next bytes, at most *size* if not negative."""
         if self._bytes is None:
             self._bytes = BytesIO(self._asked.fetchone()[0])
         return self._bytes.read(size)
+
+    def close(self) -> None:
+        """Release the bytes."""
+        self._asked.close()
+        self._bytes = None
 
 
 class PostgresConnection:
@@ -173,10 +173,10 @@ class PostgresConnection:
                 raise
         return self._run(statement, given, tries - 1)
 
-    def ask(self, statement: str, given: Any = None, *, many: bool = False) -> Answer:
-        """Let a statement in the server's own dialect wait; run *many* times with a list."""
+    def ask(self, statement: str, given: Any = None) -> Answer:
+        """Let a statement in the server's own dialect wait."""
         self._release()
-        answer = Answer(self, statement, given, many=many)
+        answer = Answer(self, statement, given)
         self._waiting.append(answer)
         return answer
 
@@ -198,7 +198,8 @@ class PostgresConnection:
         if sql.startswith("INSERT") and self._sees_all:
             self.held.setdefault(to_postgres(sql, self.schema), []).extend(given)
         else:
-            self.ask(to_postgres(sql, self.schema), given, many=True)
+            self._release()
+            self._ask_each(to_postgres(sql, self.schema), given)
         self._rows += len(given)
         if self._rows > _MANY_ROWS:
             self.send()
@@ -211,9 +212,13 @@ class PostgresConnection:
             together = ", ".join(f"w{number} AS ({each})" for number, each in enumerate(others))
             held = {f"WITH {together} {last}": [[each for (row,) in held.values() for each in row]]}
         for statement, rows in held.items():
-            is_many = len(rows) > 1
-            given = rows if is_many else rows[0]
-            self._waiting.append(Answer(self, statement, given, many=is_many))
+            self._ask_each(statement, rows)
+
+    def _ask_each(self, statement: str, rows: list[Any]) -> None:
+        """Let a statement wait, to be run once for each of *rows*."""
+        is_many = len(rows) > 1
+        given = rows if is_many else rows[0]
+        self._waiting.append(Answer(self, statement, given, many=is_many))
 
     def send(self) -> None:
         """Send the waiting statements, and wait for all answers."""

@@ -19,6 +19,7 @@ from ..urls import split, without_password
 from .connection import (
     ENCODING,
     GONE,
+    IDLE_LIMIT,
     PostgresConnection,
     has_broken,
     has_ended,
@@ -33,7 +34,6 @@ LOCK_SECONDS: Final = 30
 IDLE_SECONDS: Final = 10
 """A process frozen inside a transaction loses the write lock after so long."""
 
-_IDLE_LIMIT: Final = "idle_in_transaction_session_timeout"
 _APPLICATION_ID: Final = 0x62746E6B  # "btnk"
 _FACTS: Final = "SELECT name, value FROM {schema}.facts"
 _LAST: Final = "SELECT seq, link, at FROM {schema}.journal ORDER BY seq DESC LIMIT 1"
@@ -124,7 +124,7 @@ class Connections:
         self._pooled = pooled
         settings = {
             "lock_timeout": f"{int(1000 * LOCK_SECONDS)}ms",
-            _IDLE_LIMIT: f"{int(1000 * IDLE_SECONDS)}ms",
+            IDLE_LIMIT: f"{int(1000 * IDLE_SECONDS)}ms",
         }
         self._flush = ""
         if durability == "normal":
@@ -426,7 +426,7 @@ class Connections:
             connection = self.connect()
             try:
                 with self._at_moment(connection):
-                    connection.ask(f"SET LOCAL {_IDLE_LIMIT} TO DEFAULT")
+                    connection.ask(f"SET LOCAL {IDLE_LIMIT} TO DEFAULT")
                     yield connection
             finally:
                 connection.raw.close()

@@ -253,11 +253,10 @@ class _Saved:
         since = min(each.head for each in listed)
         self._asked = ExitStack()
         self._data = [
-            self._asked.enter_context(
-                connection.blobopen("segments", "data", each.number, readonly=True)
-            )
-            for each in listed
+            connection.blobopen("segments", "data", each.number, readonly=True) for each in listed
         ]
+        for blob in self._data:
+            self._asked.callback(blob.close)
         self._missed = self._ask_missed(start)
         self._count = self._ask(f"SELECT count(*) FROM records WHERE {inside}", given)
         patched = f"{inside} AND revision > ? AND revision <> row"
@@ -293,6 +292,7 @@ class _Saved:
         segments = []
         for each, blob in zip(self._listed, self._data, strict=True):
             data = _read_data(blob, each.size)
+            blob.close()  # or the bytes of all segments would be in memory twice
             columns = each.format, self._name, each.first, each.last, each.rows, each.head
             if self._auth.checksum(columns, data) != each.checksum:
                 return ()

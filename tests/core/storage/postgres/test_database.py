@@ -47,11 +47,6 @@ class TestPostgres(DurableContract):
         return fresh_location()
 
 
-@pytest.fixture
-def location() -> str:
-    return fresh_location()
-
-
 def opened(location: str) -> MemoryStore:
     return MemoryStore(location, embedder=HashEmbedder(16))
 

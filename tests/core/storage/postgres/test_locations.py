@@ -9,13 +9,8 @@ from bethink import StorageError, ValidationError
 from bethink.storage import database_exists, migrate_database, open_backend
 from bethink.storage.urls import split
 
-from .server import fresh_location, shared_url
+from .server import shared_url
 from .test_database import opened, schema_of
-
-
-@pytest.fixture
-def location() -> str:
-    return fresh_location()
 
 
 def test_no_password_is_ever_shown(location: str) -> None:
