@@ -272,7 +272,7 @@ class PostgresWriter(SQLWriter):
             raise ValidationError(_WHOLE_STORE.format("compacts"))
         return super().compact(until, at)
 
-    def _read_end(self) -> None:
+    def read_end(self) -> None:
         self._go_on_after(self._begun.last)
 
     def setting(self, name: str) -> str | None:

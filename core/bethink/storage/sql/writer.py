@@ -94,9 +94,10 @@ class SQLWriter(SQLReader):
     def __init__(self, connection: Connection, auth: Authenticator = NO_AUTH) -> None:
         self._connection = connection
         self._auth = auth
-        self._read_end()
+        self.read_end()
 
-    def _read_end(self) -> None:
+    def read_end(self) -> None:
+        """Continue after the last entry of the journal."""
         last = self._connection.execute(
             "SELECT seq, link, at FROM journal ORDER BY seq DESC LIMIT 1"
         ).fetchone()

@@ -183,11 +183,11 @@ class KeyedWriter(SQLiteWriter):
 
     @property
     def repairer(self) -> KeyedRepairer:
-        return KeyedRepairer(self, self._file)
+        return KeyedRepairer(self, self._connection)
 
     @property
     def staging(self) -> KeyedStaging:
-        return KeyedStaging(self, self._file, self._auth)
+        return KeyedStaging(self, self._connection, self._auth)
 
     @property
     def position(self) -> tuple[int, bytes]:
@@ -238,10 +238,10 @@ class KeyedWriter(SQLiteWriter):
     @contextmanager
     def _signing_emptied(self) -> Iterator[None]:
         """Sign the entries that the body empties, and no entries that an attacker emptied."""
-        if _read_blank(self._file):
+        if _read_blank(self._connection):
             raise TamperedError(None, "what journal entries told was taken out of them")
         yield
-        for *columns, code in _read_blank(self._file):
+        for *columns, code in _read_blank(self._connection):
             count = parse_code(code)[1]
             if code != self._auth.entry(columns, count, erased=False):
                 raise TamperedError(None, f"journal entry {columns[0]} was changed")
@@ -297,10 +297,10 @@ class KeyedWriter(SQLiteWriter):
     @contextmanager
     def _renew_settings_mac(self) -> Iterator[None]:
         """Check the code of settings and snapshots before the body, and renew the code after."""
-        if self.setting(SETTINGS_MAC) != settings_mac(self._file, self._auth):
+        if self.setting(SETTINGS_MAC) != settings_mac(self._connection, self._auth):
             raise TamperedError(None, _CHANGED_SETTINGS)
         yield
-        super().set_setting(SETTINGS_MAC, settings_mac(self._file, self._auth))
+        super().set_setting(SETTINGS_MAC, settings_mac(self._connection, self._auth))
 
     def _sign_records(self, rows: Iterable[int]) -> None:
         selected = f"SELECT {self._auth.record_columns} FROM records WHERE row = ?"

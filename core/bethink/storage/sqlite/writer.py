@@ -10,7 +10,6 @@ import sqlite3
 from typing import Final
 
 from ...errors import CorruptStoreError
-from ..sql.authenticator import NO_AUTH, Authenticator
 from ..sql.cut import CUT_SQL
 from ..sql.maintenance import SQLRepairer, SQLStaging
 from ..sql.rows import ENTRY_COLUMNS, readable_or_bytes, to_entry
@@ -42,21 +41,15 @@ _MAX_LOST_AT_END: Final = 10_000
 class SQLiteWriter(SQLWriter):
     """Change records, vectors and journal inside one transaction of *connection*."""
 
-    def __init__(self, connection: sqlite3.Connection, auth: Authenticator = NO_AUTH) -> None:
-        super().__init__(connection, auth)
-        self._file = connection
+    _connection: sqlite3.Connection
 
     @property
     def repairer(self) -> SQLiteRepairer:
-        return SQLiteRepairer(self, self._file)
+        return SQLiteRepairer(self, self._connection)
 
     @property
     def staging(self) -> SQLStaging:
-        return SQLStaging(self, self._file)
-
-    def read_end(self) -> None:
-        """Continue after the last entry of the file as repaired."""
-        self._read_end()
+        return SQLStaging(self, self._connection)
 
 
 class SQLiteRepairer(SQLRepairer):
