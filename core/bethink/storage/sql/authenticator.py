@@ -50,6 +50,7 @@ _NAMES: Final = (
 _PLACE: Final = f"records.row, ordinal, revision, {_NAMES}"
 _CODE_COLUMNS: Final = 5  # the last columns: the four of ``_PLACE``, and the code
 ENTRY: Final = "seq, at, action, id, namespace, was, row, digest, link"
+NEW_ENTRY: Final = f"INSERT INTO journal ({ENTRY}, salt, changes) VALUES ({', '.join('?' * 11)})"
 EMBEDDED_VECTOR: Final = "row, '', 0, vector"
 NAMED_VECTOR: Final = "row, name, since, vector"
 _PREFIX_BYTES: Final = 9

@@ -16,11 +16,11 @@ from typing import Any, Final
 from ...model.fields import to_json
 from ...model.records import MemoryRecord, non_empty_fields
 from ..abilities import Current
-from ..journal import BASE, SALT_BYTES, digest
+from ..journal import BASE, SALT_BYTES, START, chain_hash, digest
 from ..replay import past_record, replayed
-from .authenticator import ENTRY, Authenticator, parse_code
+from .authenticator import ENTRY, NEW_ENTRY, Authenticator, parse_code
 from .connection import Connection
-from .cut import CutMark, base_link, changed_sum, read_cut
+from .cut import CutMark, changed_sum, read_cut
 from .erasing import delete_segments
 from .journal_reader import current_of, read_history
 from .rows import LISTED, Listed
@@ -34,7 +34,6 @@ _CHANGED: Final = (
 )
 _BASES: Final = f"id IN {LISTED} AND action <> 'store' AND action = '{BASE}'"
 _PLACES: Final = "SELECT seq, at, id, namespace, was, row FROM journal WHERE"
-_BASE_ENTRY: Final = f"INSERT INTO journal ({ENTRY}, salt, changes) VALUES ({', '.join('?' * 11)})"
 _LINKED: Final = "SELECT source FROM links UNION SELECT target FROM links"
 _RELATED: Final = (
     f"SELECT {ENTRY} FROM journal WHERE seq > :since AND seq <= :until AND action = 'relate' "
@@ -100,14 +99,16 @@ class JournalCutter:
         records = self._changed()
         places = self._places(list(records))
         told = {id: self._at_cut(current) for id, current in records.items()}
-        tombstones = {id for id, each in records.items() if self._is_tombstone(each)}
-        folded = {id for id in tombstones if records[id].record.key is None}
-        ended = self._ended(records) | folded
+        over = {id: each.record for id, each in records.items() if each.revision <= self._until}
+        tombstones = {id for id, record in over.items() if record.state == "erased"}
+        folded = {id for id in tombstones if over[id].key is None}
+        linked = {id for (id,) in self._run(_LINKED)}
+        ended = {id for id, record in over.items() if record.state in _ENDED} - linked | folded
         self._drop_rows(records, places, ended)
         self._move_departures(told)
         self._drop_records(records, ended)
-        over = ended | tombstones
-        self._replace_entries(places, {id: told[id] for id in told if id not in over})
+        left = told.keys() - ended - tombstones
+        self._replace_entries(places, {id: told[id] for id in told if id in left})
         bases = changed_sum(before.bases, self._gone, self._new)
         erased = fold(self._connection, folded, before.erased)
         self._done.cut = CutMark(self._until, at, link.hex(), bases, parse_code(code)[1], erased)
@@ -149,9 +150,6 @@ class JournalCutter:
             return current.record
         past = past_record(read_history(self._connection, self._auth, current, self._until))
         return None if past is None else past.record
-
-    def _is_tombstone(self, current: Current) -> bool:
-        return current.record.state == "erased" and current.revision <= self._until
 
     def _drop_rows(
         self, records: dict[str, Current], places: dict[str, _Place], ended: set[str]
@@ -201,12 +199,6 @@ class JournalCutter:
                 if before != (fields["namespace"], fields.get("key")):
                     self._run("INSERT INTO departures VALUES (?, ?, ?)", (*before, id))
 
-    def _ended(self, records: dict[str, Current]) -> set[str]:
-        """Return the ids of the records to remove: ended before the cut, and without a link."""
-        over = {id for id, each in records.items() if each.revision <= self._until}
-        linked = {id for (id,) in self._run(_LINKED)} if over else set()
-        return {id for id in over - linked if records[id].record.state in _ENDED}
-
     def _drop_records(self, records: dict[str, Current], ended: set[str]) -> None:
         rows = Listed(records[id].row for id in ended)
         for table in ("vectors", "named_vectors", "records"):
@@ -239,12 +231,12 @@ class JournalCutter:
             digested = digest(salt, text or "")
             link = self._note_base(columns, digested)
             kept_salt = None if text is None else salt
-            self._run(_BASE_ENTRY, (*columns, digested, link, kept_salt, text))
+            self._run(NEW_ENTRY, (*columns, digested, link, kept_salt, text))
         self._done.entries -= len(told)
 
     def _note_base(self, columns: tuple[Any, ...], digested: bytes) -> bytes:
         """Return the link of a new entry up to the cut."""
-        link = base_link(columns, digested)
+        link = chain_hash(START, columns, digested)
         self._new.append(link)
         self._done.bases.append(columns[0])
         return link

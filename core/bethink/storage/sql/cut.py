@@ -13,8 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from ...errors import CorruptStoreError
-from ...model.fields import to_json
-from ..journal import START, chain_hash
+from ..journal import START
 from .connection import Connection, Cursor
 from .rows import RowTypes, ask_setting, from_json, to_setting
 
@@ -48,12 +47,8 @@ class CutMark:
     erased: str = "0"
 
     def told(self) -> dict[str, Any]:
-        """Return the cut as an entry "compact" tells the cut."""
+        """Return the cut as the setting and an entry "compact" tell the cut."""
         return asdict(self)
-
-    def to_json(self) -> str:
-        """Return the cut as the setting keeps the cut."""
-        return to_json(self.told())
 
 
 NO_CUT: Final = CutMark()
@@ -77,11 +72,6 @@ def to_cut(asked: Cursor) -> CutMark:
     except (TypeError, ValueError) as error:
         raise CorruptStoreError(None, f"the fact {CUT!r} is damaged") from error
     return cut
-
-
-def base_link(columns: tuple[object, ...], digest: bytes) -> bytes:
-    """Return the link of an entry up to the cut."""
-    return chain_hash(START, columns, digest)
 
 
 def changed_sum(bases: str, gone: list[bytes], new: list[bytes]) -> str:

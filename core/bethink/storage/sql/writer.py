@@ -15,7 +15,7 @@ from ...model.port import EMBEDDED, Row, Stored
 from ...model.records import MemoryRecord, State, non_empty_fields
 from ..abilities import Compacted
 from ..journal import FULL_RECORD, SALT_BYTES, START, chain_hash, digest
-from .authenticator import NO_AUTH, Authenticator
+from .authenticator import NEW_ENTRY, NO_AUTH, Authenticator
 from .compacting import CutJournal, JournalCutter
 from .connection import Connection
 from .cut import CUT
@@ -51,10 +51,6 @@ _ACCESSED: Final = (
 )
 _TOUCH: Final = (
     "UPDATE records SET access_count = ?, last_accessed_at = ?, revision = ? WHERE row = ?"
-)
-_ENTRY: Final = (
-    "INSERT INTO journal (seq, at, action, id, namespace, was, row, digest, link, salt, changes) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _VECTOR: Final = "INSERT INTO vectors (row, vector) VALUES (?, ?)"
 _NAMED_VECTOR: Final = "INSERT INTO named_vectors (row, name, since, vector) VALUES (?, ?, ?, ?)"
@@ -209,7 +205,7 @@ class SQLWriter(SQLReader):
             self._note_time(at)
         salts, size = os.urandom(SALT_BYTES * count), SALT_BYTES
         own = (salts[start : start + size] for start in range(0, len(salts), size))
-        self._connection.executemany(_ENTRY, map(self._chain, places, own, texts))
+        self._connection.executemany(NEW_ENTRY, map(self._chain, places, own, texts))
 
     def patch(self, row: int, record: MemoryRecord) -> None:
         self._connection.execute(_UPDATE, (row, self._head + 1, *to_values(record), row))
@@ -297,7 +293,7 @@ class SQLWriter(SQLReader):
         self._drop_snapshots(until)
         done = JournalCutter(self._connection, self._auth, until).run()
         left = self._sign_compacted(done)
-        self.set_setting(CUT, done.cut.to_json())
+        self.set_setting(CUT, to_json(done.cut.told()))
         self.set_setting(ERASED, str(self._head + 1))
         self.journal("compact", at, None, None, None, {**done.cut.told(), "left": left})
         return Compacted(done.entries, done.records, frozenset(done.namespaces))
@@ -340,7 +336,7 @@ class SQLWriter(SQLReader):
         self._note_time(at)
         id, namespace = (record.id, record.namespace) if record else (None, self._place)
         columns = (self._head + 1, at, action, id, namespace, was, row)
-        self._connection.executemany(_ENTRY, [self._chain(columns, salt, text)])
+        self._connection.executemany(NEW_ENTRY, [self._chain(columns, salt, text)])
 
     def _note_time(self, at: float) -> None:
         """Note the time of the next entry, and a step back of the clock."""
