@@ -14,6 +14,7 @@ from psycopg import errors, sql
 from psycopg.pq import TransactionStatus
 
 from ...errors import CorruptStoreError, StorageError, StoreBusyError, StoreClosedError
+from ..sql.connection import SQLConnections
 from ..sql.group_commit import GroupCommit
 from ..urls import split, without_password
 from .connection import (
@@ -93,12 +94,13 @@ class _Transaction:
         self._connections.commit(self.connection)
 
 
-class Connections:
+class Connections(SQLConnections):
     """Open, lock and close the connections to the database at *url*.
 
     *shown* is the address without a password.
 
-    The threads of a process share the write transaction, and so the commit.
+    The threads of a process share the write transaction, and so the commit. Methods of every
+    backend are documented in ``SQLConnections``.
 
     A durable commit takes milliseconds, and writers wait for each other. So a writer that had to
     wait for the lock commits first without waiting for the disk, which ends the lock. Then a
@@ -227,11 +229,9 @@ class Connections:
 
     @contextmanager
     def writing(self) -> Iterator[PostgresConnection]:
-        """Hold the write transaction: committed at the end of the body, or undone on an exception.
+        """Hold the write transaction.
 
-        Waiting threads enter the same transaction, and all return after the shared commit. A body
-        that fails undoes only the body's own work. Statements without a result travel together with
-        the next statement that has a result.
+        Statements without a result travel together with the next statement that has a result.
         """
         with self.translated():
             group = self._group_commit.enter()
@@ -362,7 +362,6 @@ class Connections:
 
     @contextmanager
     def reading(self) -> Iterator[PostgresConnection]:
-        """Hold a connection for single statements."""
         with self.outside() as connection:
             if len(self._at_start) > 1:  # the tenant's setting lasts for a transaction
                 with self._at_moment(connection):
@@ -386,11 +385,6 @@ class Connections:
                     self._idle.append(connection)
                 else:
                     self._drop(connection)
-
-    def rows(self, sql: str, *parameters: object) -> list[Any]:
-        """Return all rows of a single statement."""
-        with self.reading() as connection:
-            return connection.execute(sql, parameters).fetchall()
 
     @contextmanager
     def read_transaction(self) -> Iterator[PostgresConnection]:
@@ -452,7 +446,6 @@ class Connections:
             connection.end_transaction()
 
     def sleep(self) -> None:
-        """Finish current work, close the connections and hold still until ``resume``."""
         self._group_commit.lock.acquire()
         self._group_commit.commit()
         for _ in range(_MAX_READERS):
@@ -460,7 +453,6 @@ class Connections:
         self._close_idle()
 
     def resume(self, *, in_child: bool) -> None:
-        """Continue after ``sleep``; a child creates new locks."""
         if in_child:
             self._create_locks()
             return
@@ -468,7 +460,6 @@ class Connections:
         self._group_commit.lock.release()
 
     def close(self) -> None:
-        """Close all connections; a second call does nothing."""
         self._closed = True
         with self._group_commit.lock:
             self._group_commit.commit()

@@ -18,7 +18,7 @@ from ...model.port import EMBEDDED, NO_ROWS, Changes, IndexData, LogQuery, Page,
 from ...model.records import LIVE, LogEntry, MemoryRecord
 from ..abilities import Entry, Tally, Totals, VectorIndexes, tally
 from .authenticator import Authenticator
-from .connection import Connection, Connections
+from .connection import Connection, SQLConnections
 from .cut import CUT, to_cut
 from .erasing import ENTRIES_OF, former_namespaces
 from .journal_reader import SQLJournalReader, to_log_entry
@@ -66,7 +66,7 @@ class SQLBackend(SQLReader):
     _DAY: ClassVar[str] = "CAST(created_at / 86400 + 719163 AS INTEGER)"
 
     def __init__(
-        self, connections: Connections, auth: Authenticator, *, hides: bool = False
+        self, connections: SQLConnections, auth: Authenticator, *, hides: bool = False
     ) -> None:
         self._connections = connections
         self._auth = auth

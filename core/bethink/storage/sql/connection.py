@@ -51,17 +51,23 @@ class Connection(Protocol):
         """Open the bytes of a value for reading in pieces."""
 
 
-class Connections(Protocol):
+class SQLConnections(Protocol):
     """The connections to one store, each for a single thread at a time."""
 
     def writing(self) -> AbstractContextManager[Connection]:
-        """Hold the write transaction."""
+        """Hold the write transaction: committed at the end of the body, or undone on an exception.
+
+        Waiting threads enter the same transaction, and all return after the shared commit. A body
+        that fails undoes only the body's own work.
+        """
 
     def reading(self) -> AbstractContextManager[Connection]:
         """Hold a connection for single statements."""
 
     def rows(self, sql: str, *parameters: object) -> list[Any]:
         """Return all rows of a single statement."""
+        with self.reading() as connection:
+            return connection.execute(sql, parameters).fetchall()
 
     def read_transaction(self) -> AbstractContextManager[Connection]:
         """Hold a connection for several statements that see the same state."""
@@ -70,13 +76,13 @@ class Connections(Protocol):
         """Hold a state for a long read, while readers and writers continue."""
 
     def sleep(self) -> None:
-        """Finish current work, release everything and hold still, for a fork."""
+        """Finish current work, close the connections and hold still until ``resume``."""
 
     def resume(self, *, in_child: bool) -> None:
-        """Continue after ``sleep``."""
+        """Continue after ``sleep``; a child creates new locks."""
 
     def close(self) -> None:
-        """Close all connections."""
+        """Close all connections; a second call does nothing."""
 
     def long_read_transaction(self) -> AbstractContextManager[Connection]:
         """Hold a state for long, through a connection apart."""

@@ -19,7 +19,7 @@ from ...model.records import LogEntry, Snapshot, non_empty_fields
 from ..abilities import Current, Entry, Link, RecordHistory
 from ..journal import BASE
 from .authenticator import Authenticator
-from .connection import Connection, Connections, Cursor
+from .connection import Connection, Cursor, SQLConnections
 from .cut import CutMark, read_cut
 from .daily_accesses import DailyAccesses
 from .rows import (
@@ -70,7 +70,7 @@ class SQLJournalReader:
     """
 
     def __init__(
-        self, connections: Connections, auth: Authenticator, *, hides: bool = False
+        self, connections: SQLConnections, auth: Authenticator, *, hides: bool = False
     ) -> None:
         self._connections = connections
         self._auth = auth

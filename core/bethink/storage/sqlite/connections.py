@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 
 from ...errors import CorruptStoreError, StorageError, StoreBusyError, StoreClosedError
 from ...model.forks import fork_lock
+from ..sql.connection import SQLConnections
 from ..sql.group_commit import Group, GroupCommit, acquire
 from ..sql.rows import readable_or_bytes
 from .opening import (
@@ -80,10 +81,11 @@ class _Transaction:
             raise
 
 
-class Connections:
+class Connections(SQLConnections):
     """Open, lock and close the connections to the file at *path* (or ":memory:").
 
-    A connection serves a single thread at a time. After ``sleep`` the next use opens connections.
+    After ``sleep`` the next use opens connections. Methods of every backend are documented in
+    ``SQLConnections``.
     """
 
     def __init__(
@@ -159,11 +161,6 @@ class Connections:
         self._wake_lock = threading.Lock()
 
     def writing(self) -> AbstractContextManager[sqlite3.Connection]:
-        """Hold the write transaction: committed at the end of the body, or undone on an exception.
-
-        Waiting threads enter the same transaction, and all return after the shared commit. A body
-        that fails undoes only the body's own work.
-        """
         return _Use(self.path, self._enter_group, self._group_commit.leave)
 
     def _enter_group(self) -> tuple[Connection, Group[_Transaction]]:
@@ -186,16 +183,8 @@ class Connections:
             raise
 
     def reading(self) -> AbstractContextManager[sqlite3.Connection]:
-        """Hold a connection for single statements.
-
-        A free writer serves first: the page cache stays warm over the store's own writes.
-        """
+        # A free writer serves first: the page cache stays warm over the store's own writes.
         return _Use(self.path, self._acquire_reader, lambda lock, _: lock.release())
-
-    def rows(self, sql: str, *parameters: object) -> list[Any]:
-        """Return all rows of a single statement."""
-        with self.reading() as connection:
-            return connection.execute(sql, parameters).fetchall()
 
     def _acquire_reader(self) -> tuple[Connection, threading.RLock]:
         """Return a connection to read from, and the lock held for the connection."""
@@ -216,43 +205,23 @@ class Connections:
             raise
         return connection, lock
 
-    @contextmanager
-    def read_transaction(self) -> Iterator[sqlite3.Connection]:
-        """Hold a connection for several statements that see the same state of the file."""
-        with self.reading() as connection:
-            try:
-                connection.execute("BEGIN")
-                yield connection
-            finally:
-                if connection.in_transaction:
-                    connection.execute("COMMIT")
+    def read_transaction(self) -> AbstractContextManager[sqlite3.Connection]:
+        return _at_one_state(self.reading())
+
+    def aside(self) -> AbstractContextManager[sqlite3.Connection]:
+        # A database in memory has one connection, so that everybody waits.
+        held = self.reading() if self.path == MEMORY else self._reading_aside()
+        return _at_one_state(held)
 
     @contextmanager
-    def aside(self) -> Iterator[sqlite3.Connection]:
-        """Hold a state of the file for a long read, while readers and writers continue.
-
-        A database in memory has one connection, so that everybody waits.
-        """
-        if self.path == MEMORY:
-            with self.read_transaction() as connection:
-                yield connection
-            return
+    def _reading_aside(self) -> Iterator[sqlite3.Connection]:
         with translate_errors(self.path), self._aside_lock:
             self._wake()
-            self._aside = connection = self._aside or self._connect()
-            try:
-                connection.execute("BEGIN")
-                yield connection
-            finally:
-                if connection.in_transaction:
-                    connection.execute("COMMIT")
+            self._aside = self._aside or self._connect()
+            yield self._aside
 
     @contextmanager
     def long_read_transaction(self) -> Iterator[sqlite3.Connection]:
-        """Hold a state of the file for long, while readers and writers continue.
-
-        A file is read through a new connection; a database in memory is copied.
-        """
         if self.path == MEMORY:
             with closing(sqlite3.connect(MEMORY)) as copy:
                 with self.reading() as connection:
@@ -334,9 +303,10 @@ class Connections:
         return True
 
     def _empty_log(self) -> bool:
-        with self._exclusive() as writer:
-            writer.wait_for_locks(_CHECKPOINT_SECONDS)  # short, since other writers wait
-            blocked, *_ = writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        """Empty the log, with no transaction open on any connection; return whether empty."""
+        with self._long_lock, self._aside_lock, self._only_writer(), self._read_lock:
+            self._writer.wait_for_locks(_CHECKPOINT_SECONDS)  # short, since other writers wait
+            blocked, *_ = self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         return not blocked
 
     @contextmanager
@@ -347,14 +317,7 @@ class Connections:
             self._group_commit.commit()
             yield
 
-    @contextmanager
-    def _exclusive(self) -> Iterator[Connection]:
-        """Hold all connections to the file, with no transaction open."""
-        with self._long_lock, self._aside_lock, self._only_writer(), self._read_lock:
-            yield self._writer
-
     def close(self) -> None:
-        """Close all connections; a second call does nothing."""
         with self._long_lock, self._aside_lock, self._write_lock:
             if self._closed:
                 return
@@ -371,7 +334,6 @@ class Connections:
                 self._unused.close()
 
     def sleep(self) -> None:
-        """Finish current work, close the connections and hold still until ``resume``."""
         self._long_lock.acquire()
         self._aside_lock.acquire()
         self._write_lock.acquire()
@@ -385,7 +347,6 @@ class Connections:
                 self._aside.close()
 
     def resume(self, *, in_child: bool) -> None:
-        """Continue after ``sleep``; a child creates new locks."""
         if in_child:
             self._create_locks()
             return
@@ -434,6 +395,20 @@ class _Use(translate_errors):
             super().__exit__(type(failed), failed, None)
             raise
         super().__exit__(kind, error, trace)
+
+
+@contextmanager
+def _at_one_state(
+    held: AbstractContextManager[sqlite3.Connection],
+) -> Iterator[sqlite3.Connection]:
+    """Hold a connection whose statements see the same state of the file."""
+    with held as connection:
+        try:
+            connection.execute("BEGIN")
+            yield connection
+        finally:
+            if connection.in_transaction:
+                connection.execute("COMMIT")
 
 
 def _identify(path: str, *, follow: bool = True) -> tuple[FileId | None, int]:
