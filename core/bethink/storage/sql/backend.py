@@ -16,7 +16,7 @@ from ...model.filters import Filter, descend, fields_of, lookup, matcher, unexpi
 from ...model.namespaces import EVERYWHERE, Scope
 from ...model.port import EMBEDDED, NO_ROWS, Changes, IndexData, LogQuery, Page, Row, Segment
 from ...model.records import LIVE, LogEntry, MemoryRecord
-from ..abilities import Entry, Tally, Totals, VectorIndexes, tally
+from ..abilities import Entry, Tally, Totals, tally
 from .authenticator import Authenticator
 from .connection import Connection, SQLConnections
 from .cut import CUT, to_cut
@@ -75,16 +75,8 @@ class SQLBackend(SQLReader):
         self.journal_reader = SQLJournalReader(connections, auth, hides=hides)
 
     @property
-    def saves_at_once(self) -> bool:
-        return False
-
-    @property
     def breaks(self) -> int:
         return 0
-
-    @property
-    def vector_indexes(self) -> VectorIndexes | None:
-        return None
 
     @abstractmethod
     def write(self) -> AbstractContextManager[SQLWriter]:
