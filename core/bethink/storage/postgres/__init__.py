@@ -27,9 +27,8 @@ from ..sql.writer import SQLWriter, known_id
 from ..urls import check_schema, split, without_password
 from .connection import PostgresConnection, connected
 from .connections import Connections
-from .dialect import TABLES
 from .inspection import PostgresInspection
-from .schema import ERASED_TABLE, LATEST, Rights, grant, migrate, version_of
+from .schema import ERASED_TABLE, LATEST, TABLES, Rights, grant, migrate, version_of
 from .shards import ShardServers
 from .tenants import check_bindable, check_bound
 from .vector_indexes import SETTING, PostgresVectorIndexes, tables_of

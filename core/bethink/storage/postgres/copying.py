@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from psycopg import Connection
 
 from ...errors import StorageError
 from ...model.progress import Tell
-from .dialect import TABLES
+from .schema import TABLES
 
-_KEYS: Final = {
-    "facts": ("name",),
-    "records": ("row",),
-    "accesses": ("ordinal", "seq"),
-    "vectors": ("row",),
-    "named_vectors": ("row", "name"),
-    "journal": ("seq",),
-    "clock_steps": ("seq",),
-    "snapshots": ("name",),
-    "segments": ("number",),
-    "erased": ("digest",),
-}
-"""The primary keys. The other tables are small, and copied whole each time."""
-
+_KEY: Final = (
+    "SELECT attname::text FROM pg_index JOIN pg_attribute ON attrelid = indrelid "
+    "AND attnum = ANY(indkey) WHERE indrelid = %s::regclass AND indisprimary"
+)
 _HORIZON: Final = "SELECT pg_snapshot_xmin(pg_current_snapshot())::xid::text"
 _LAST: Final = "SELECT seq, link FROM {schema}.journal ORDER BY seq DESC LIMIT 1"
 
@@ -50,9 +41,9 @@ class Copy:
             columns = ", ".join(self._columns(place))
             if self._horizon is None:
                 self._pipe(f"SELECT {columns} FROM {place}", f"{place} ({columns})")
-            elif table in _KEYS:
-                self._bring_changed(place, columns, _KEYS[table])
-            else:
+            elif key := [name for (name,) in self._new.execute(_KEY, (place,)).fetchall()]:
+                self._bring_changed(place, columns, key)
+            else:  # a table without a primary key is small, and copied whole each time
                 self._new.execute(f"DELETE FROM {place}")
                 self._pipe(f"SELECT {columns} FROM {place}", f"{place} ({columns})", told=False)
         self._horizon = horizon
@@ -68,7 +59,7 @@ class Copy:
         if self._old.execute(last).fetchone() != self._new.execute(last).fetchone():
             raise StorageError(None, "the copy has another history")
 
-    def _bring_changed(self, place: str, columns: str, key: tuple[str, ...]) -> None:
+    def _bring_changed(self, place: str, columns: str, key: Sequence[str]) -> None:
         self._new.execute(f"CREATE TEMP TABLE changed (LIKE {place})")
         changed = f"SELECT {columns} FROM {place} WHERE age(xmin) <= age('{self._horizon}'::xid)"
         self._pipe(changed, f"changed ({columns})")
@@ -89,7 +80,7 @@ class Copy:
             )
         )
 
-    def _delete_missing(self, place: str, key: tuple[str, ...]) -> None:
+    def _delete_missing(self, place: str, key: Sequence[str]) -> None:
         names = ", ".join(key)
         match = " AND ".join(f"kept.{column} = own.{column}" for column in key)
         self._new.execute(f"CREATE TEMP TABLE kept AS SELECT {names} FROM {place} LIMIT 0")

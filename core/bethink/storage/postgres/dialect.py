@@ -16,21 +16,8 @@ from psycopg.adapt import AdaptersMap
 from psycopg.types.string import StrBinaryDumper, StrDumper, StrDumperUnknown, TextLoader
 
 from ..sql.rows import LISTED, Listed
+from .schema import TABLES
 
-TABLES: Final = (
-    "facts",
-    "records",
-    "departures",
-    "accesses",
-    "links",
-    "vectors",
-    "named_vectors",
-    "journal",
-    "clock_steps",
-    "snapshots",
-    "segments",
-    "erased",
-)
 _RULES: Final = tuple(
     (re.compile(pattern), spelling)
     for pattern, spelling in (

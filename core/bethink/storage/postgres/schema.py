@@ -13,7 +13,6 @@ from psycopg.errors import InsufficientPrivilege
 from psycopg.sql import SQL, Identifier
 
 from ...errors import NotABethinkFileError, SchemaTooNewError, StorageError
-from .dialect import TABLES
 from .tenants import bind
 
 VERSION_1, VERSION_2 = (
@@ -24,6 +23,8 @@ VERSION_1, VERSION_2 = (
 
 MIGRATIONS: Final = (VERSION_1, VERSION_2)
 LATEST: Final = len(MIGRATIONS)
+TABLES: Final = tuple(re.findall(r"CREATE TABLE {schema}\.(?!bethink)(\w+)", "".join(MIGRATIONS)))
+"""The tables of a store, beside the table ``bethink`` with the version."""
 
 Rights: TypeAlias = Literal["read", "write", "tenant"]
 VIEWS: Final = ("memories", "history")
@@ -75,27 +76,12 @@ def migrate(connection: Connection[Any], schema: str, shown: str) -> None:
     if version == 0 and SHARD.fullmatch(schema):
         raise StorageError(shown, _NO_SHARD)
     if version < LATEST:
-        with _telling_rights(connection, shown, _NO_MAKING):
-            _migrate(connection, schema, shown)
+        create_tables(connection, schema, shown)
 
 
 def create_tables(connection: Connection[Any], schema: str, shown: str) -> None:
     """Create the tables, or bring the tables to the latest version, in one transaction."""
-    with _telling_rights(connection, shown, _NO_MAKING):
-        _migrate(connection, schema, shown)
-
-
-@contextmanager
-def _telling_rights(connection: Connection[Any], shown: str, advice: str) -> Iterator[None]:
-    """Give *advice* where a right of the role is missing."""
-    try:
-        yield
-    except InsufficientPrivilege as error:
-        raise StorageError(shown, advice.format(role=connection.info.user)) from error
-
-
-def _migrate(connection: Connection[Any], schema: str, shown: str) -> None:
-    with connection.transaction():
+    with _telling_rights(connection, shown, _NO_MAKING), connection.transaction():
         # Processes that open a new store at the same time wait here.
         connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (schema,))
         version = version_of(connection, schema, shown)
@@ -105,6 +91,15 @@ def _migrate(connection: Connection[Any], schema: str, shown: str) -> None:
         connection.execute(f'UPDATE "{schema}".bethink SET version = %s', (LATEST,))
         if version:
             copy_rights(connection, connection, schema)
+
+
+@contextmanager
+def _telling_rights(connection: Connection[Any], shown: str, advice: str) -> Iterator[None]:
+    """Give *advice* where a right of the role is missing."""
+    try:
+        yield
+    except InsufficientPrivilege as error:
+        raise StorageError(shown, advice.format(role=connection.info.user)) from error
 
 
 def grant(connection: Connection[Any], schema: str, role: str, rights: Rights) -> None:

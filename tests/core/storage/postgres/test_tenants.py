@@ -26,7 +26,7 @@ from bethink import (
 from bethink.features.outcomes import MAX_FAILURES_PER_HOUR
 from bethink.index import _MIN_SAVED_ROWS as MIN_SAVED_ROWS
 from bethink.storage import migrate_database
-from bethink.storage.postgres.dialect import TABLES
+from bethink.storage.postgres.schema import TABLES
 from bethink.storage.sql import backend as backends
 from bethink.storage.sql import journal_reader as readers
 from bethink.storage.sql import loading, where, writer
