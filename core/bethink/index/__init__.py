@@ -66,12 +66,17 @@ class ResidentIndex:
     """
 
     def __init__(
-        self, backend: Backend, dimension: Callable[[], int], most: int | None = MAX_RESIDENT
+        self,
+        backend: Backend,
+        dimension: Callable[[], int],
+        check_embedder: Callable[[], None],
+        most: int | None = MAX_RESIDENT,
     ) -> None:
         self.lock = threading.RLock()
         self.combiner = Combiner(scan_early)
         self._backend = backend
         self._dimension = dimension
+        self._check_embedder = check_embedder
         self._scopes = ScopeLRU(most)
         self._seen, self._breaks = backend.head(), backend.breaks
         self._unsaved = False
@@ -152,14 +157,9 @@ class ResidentIndex:
 
     def _count_pending(self, index: ScopeIndex) -> None:
         """Count the accesses that were not in the file when *index* was read."""
-        pending = self.touches.unwritten(index.loaded_at)
-        if len(pending) <= index.size:
-            rows = self._backend.rows_of(list(pending))
-        else:
-            found = self._backend.by_row(index.columns["row"].tolist())
-            rows = {record.id: row for row, record in found.items()}
-        for id in pending.keys() & rows.keys():
-            index.touch([rows[id]], *pending[id])
+        if pending := self.touches.unwritten(index.scope, index.loaded_at):
+            for id, row in self._backend.rows_of(list(pending)).items():
+                index.touch([row], *pending[id])
 
     def _load(self, scope: Scope) -> IndexData:
         """Read a scope; the rows of small namespaces are saved first, so that none is read again.
@@ -193,7 +193,10 @@ class ResidentIndex:
             _logger.warning("the index of %s is not saved: %s", self._backend.location, error)
 
     def _build(self, scope: Scope, data: IndexData) -> ScopeIndex:
-        return ScopeIndex.of(ScopeReader(self._backend, scope), self._dimension(), data)
+        if data.head != self._seen:
+            self._check_embedder()
+        reader = ScopeReader(self._backend, scope, data.unindexed)
+        return ScopeIndex.of(reader, self._dimension(), data)
 
     def apply(self, changes: Changes) -> None:
         """Add the process's own commit; commits in between are caught up with later."""
@@ -215,12 +218,12 @@ class ResidentIndex:
 
     def touch(self, found: Sequence[tuple[int, MemoryRecord]], at: float) -> None:
         """Count an access at the time *at* of each row and record, before the access is written."""
-        self.touches.add((record.id for _, record in found), at)
-        rows = [row for row, _ in found]
-        namespaces = {record.namespace for _, record in found}
-        self._scopes.forget(namespaces)
-        for index in self._covering(namespaces):
-            index.touch(rows, 1, at)
+        namespaces = {record.id: record.namespace for _, record in found}
+        self.touches.add(namespaces, at)
+        changed = set(namespaces.values())
+        self._scopes.forget(changed)
+        for index in self._covering(changed):
+            index.touch([row for row, _ in found], 1, at)
 
     def save(self, *, closing: bool = False) -> None:
         """Keep full blocks in the file for a faster start; when *closing*, tails as well."""
@@ -328,7 +331,7 @@ class ResidentIndex:
                 index.keyword.freeze()
         if not index.has_new_blocks:
             return True
-        touched = self._backend.rows_of(list(self.touches.unwritten()))
+        touched = self._backend.rows_of(list(self.touches.unwritten(index.scope)))
         records = self._backend.by_row(list(touched.values()))
         unsaved = unsaved_segments(index, self._seen, records)
         numbers = self._backend.save([segment for _, segment in unsaved]) if unsaved else []
@@ -342,7 +345,7 @@ class ResidentIndex:
             breaks = self._backend.breaks
             if breaks != self._breaks or changes.head < self._seen:  # a backup was put back
                 changes = replace(changes, erased=None)
-            self._dimension()  # refuses the vectors of a different embedder
+            self._check_embedder()
             self._apply_changes(changes)
             self._breaks = breaks
 
@@ -358,6 +361,7 @@ class ResidentIndex:
         self._scopes.forget(changes.erased)
         self._scopes.forget(None if changes.incomplete else changes.namespaces)
         affected = self._covering(changes.namespaces)
+        self.touches.follow(changes.live)
         seen_by = defaultdict[Scope, list[Row]](list)
         for row in self.touches.counted(changes.live if affected else (), changes.head):
             for scope in self._scopes.containing(row.record.namespace):

@@ -7,10 +7,11 @@ of the file.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final, TypeAlias
 
+from ..model.namespaces import EVERYWHERE, Scope, covers
 from ..model.port import Row
 from ..model.records import MemoryRecord, with_accesses
 
@@ -26,26 +27,39 @@ class AccessBuffer:
     def __init__(self) -> None:
         self._pending: Pending = {}
         self._leaving: list[tuple[int, Pending]] = []
+        self._namespaces: dict[str, str] = {}  # by id, of all unwritten and perhaps of others
         self._since = 0.0
         self._lock = threading.RLock()
 
     def __bool__(self) -> bool:
         return bool(self._pending)
 
-    def add(self, ids: Iterable[str], at: float) -> None:
-        """Note an access *at* of each record."""
+    def add(self, namespaces: Mapping[str, str], at: float) -> None:
+        """Note an access *at* of each record of *namespaces*, ``{id: namespace}``."""
         with self._lock:
             if not self._pending:
                 self._since = at
-            _add(self._pending, dict.fromkeys(ids, (1, at)))
+                if not self._leaving:
+                    self._namespaces.clear()
+            _add(self._pending, dict.fromkeys(namespaces, (1, at)))
+            self._namespaces.update(namespaces)
 
-    def unwritten(self, head: int = 0) -> Pending:
-        """Return the accesses that a reader of the journal up to *head* does not find written."""
+    def follow(self, rows: Iterable[Row]) -> None:
+        """Note the namespaces of *rows*, the new rows of records that may have moved."""
+        with self._lock:
+            for row in rows if self._namespaces else ():
+                if row.record.id in self._namespaces:
+                    self._namespaces[row.record.id] = row.record.namespace
+
+    def unwritten(self, scope: Scope = EVERYWHERE, head: int = 0) -> Pending:
+        """Return accesses in *scope* that a reader of the journal up to *head* finds unwritten."""
         with self._lock:
             found = dict(self._pending)
             for layer in self._layers(head)[1:]:
                 _add(found, layer)
-        return found
+            if scope is EVERYWHERE:
+                return found
+            return {id: of for id, of in found.items() if covers(scope, self._namespaces[id])}
 
     def take(self, base: int, now: float | None = None) -> Pending:
         """Remove and return all pending accesses; with a time, only if due by then.

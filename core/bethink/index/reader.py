@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from ..model.arrays import Rows, Vector
 from ..model.filters import Filter
 from ..model.namespaces import Scope
-from ..model.port import Backend
+from ..model.port import Backend, Row
 from ..model.records import MemoryRecord
+
+_MAX_LOADED: Final = 256
 
 
 class ScopeReader:
     """Reads of *scope* from *backend*, while other processes may write.
 
-    ``overtaken`` tells whether a write may show in the reads since ``start``.
+    ``overtaken`` tells whether a write may show in the reads since ``start``. A few *loaded* rows,
+    from which the index was just built, are not read again for the first answer.
     """
 
-    def __init__(self, backend: Backend, scope: Scope) -> None:
+    def __init__(self, backend: Backend, scope: Scope, loaded: Sequence[Row] = ()) -> None:
         self.scope = scope
         self.overtaken = False
         self._backend = backend
         self._again = False
+        few = loaded if len(loaded) <= _MAX_LOADED else ()
+        self._loaded = {row.row: row for row in few}
 
     def start(self, *, again: bool) -> None:
         """Begin the reads of one recall.
@@ -34,15 +39,27 @@ class ScopeReader:
 
     def vectors(self, rows: Sequence[int], name: str) -> dict[int, Vector]:
         """Return the vectors called *name* of *rows*."""
-        found = self._backend.vectors(rows, name)
+        if self._loaded.keys() >= set(rows):
+            known = {row: self._loaded[row].vectors.get(name) for row in rows}
+            found = {row: vector for row, vector in known.items() if vector is not None}
+        else:
+            found = self._backend.vectors(rows, name)
         self.overtaken |= len(found) < len(rows)
         return found
 
     def records(self, rows: Sequence[int]) -> dict[int, MemoryRecord]:
         """Return the records of *rows*."""
-        found = self._backend.by_row(rows)
+        if self._loaded.keys() >= set(rows):
+            found = {row: self._loaded[row].record for row in rows}
+            self.forget_loaded()
+        else:
+            found = self._backend.by_row(rows)
         self.overtaken |= sum(each.state == "live" for each in found.values()) < len(rows)
         return found
+
+    def forget_loaded(self) -> None:
+        """Read all rows from the file from now on."""
+        self._loaded = {}
 
     def values(self, path: tuple[str, ...]) -> list[tuple[int, Any]]:
         """Return row and value of the field at *path* of every live record."""

@@ -226,7 +226,9 @@ class Engine:
         self.new_id: Callable[[], str] = (
             new_id if isinstance(new_id, IdFactory) else lambda: identifier("a new id", new_id())
         )
-        self.index = index or ResidentIndex(backend, self.checked_dimension, max_resident)
+        self.index = index or ResidentIndex(
+            backend, self.dimension, self.check_embedder, max_resident
+        )
         self._dimension: int | None = None
         self._bound = backend.setting("embedder") is not None
         self._closed = False
@@ -267,10 +269,9 @@ class Engine:
         self._present._embedder = embedder
         self._present._dimension = None
 
-    def checked_dimension(self) -> int:
-        """Return ``dimension``, unless another process has changed the file's embedder."""
+    def check_embedder(self) -> None:
+        """Raise an error if another process has changed the file's embedder."""
         self._check_embedder(self.backend.setting("embedder"))
-        return self.dimension()
 
     def dimension(self) -> int:
         """Return the length of the embedder's vectors: the file's note, else the embedder's."""
@@ -339,7 +340,7 @@ class Engine:
     def vectors(self, texts: Sequence[str]) -> Matrix:
         """Return the embedder's vectors of *texts*, a matrix; refuse wrong shapes and numbers."""
         if not self._bound:
-            self._check_embedder(self.backend.setting("embedder"))
+            self.check_embedder()
         # Before the embedding, which may take so long that the embedder changes meanwhile.
         embedder, dimension = self.embedder, self.dimension()
         return check_rows(embedder.embed(texts), len(texts), dimension)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from bethink import MemoryRecord
+from bethink import MemoryRecord, Subtree
 from bethink.index.access_buffer import AccessBuffer
 from bethink.model.port import Row
 
@@ -15,7 +15,7 @@ OTHER = replace(ONE, id="2", access_count=3, last_accessed_at=50.0)
 def noted(*times: float) -> AccessBuffer:
     touches = AccessBuffer()
     for at in times:
-        touches.add(["1", "2"], at)
+        touches.add({"1": "a", "2": "a"}, at)
     return touches
 
 
@@ -38,7 +38,7 @@ def test_what_is_taken_is_gone_until_it_is_put_back() -> None:
     taken = touches.take(0)
     assert set(taken) == {"1", "2"}
     assert not touches
-    touches.add(["1"], 15.0)
+    touches.add({"1": "a"}, 15.0)
     touches.put_back(taken)
     assert touches.unwritten() == {"1": (3, 20.0), "2": (2, 20.0)}
     assert touches.count(replace(ONE)) == replace(ONE, access_count=3, last_accessed_at=20.0)
@@ -49,20 +49,34 @@ def test_accesses_are_due_when_they_are_many_or_old(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("bethink.index.access_buffer.FLUSH_RECORDS", 3)
     touches = noted(10.0)
     assert touches.take(0, now=69.0) == {}
-    touches.add(["1"], 40.0)
+    touches.add({"1": "a"}, 40.0)
     assert touches.take(0, now=70.0) == {"1": (2, 40.0), "2": (1, 10.0)}
-    touches.add(["1", "2", "3"], 10.0)
+    touches.add(dict.fromkeys("123", "a"), 10.0)
     assert len(touches.take(0, now=10.0)) == 3
 
 
 def test_what_is_taken_counts_until_it_is_seen_in_the_journal() -> None:
     touches = noted(10.0)
     taken = touches.take(base=7)
-    touches.add(["1"], 20.0)
-    assert touches.unwritten(7) == {"1": (2, 20.0), "2": (1, 10.0)}
-    assert touches.unwritten(8) == {"1": (1, 20.0)}
+    touches.add({"1": "a"}, 20.0)
+    assert touches.unwritten(head=7) == {"1": (2, 20.0), "2": (1, 10.0)}
+    assert touches.unwritten(head=8) == {"1": (1, 20.0)}
     for head, count in ((7, 2), (8, 1)):
         (row,) = touches.counted([Row(3, 3, ONE, {})], head)
         assert row.record.access_count == count
     touches.written(taken)
-    assert touches.unwritten(7) == {"1": (1, 20.0)}
+    assert touches.unwritten(head=7) == {"1": (1, 20.0)}
+
+
+def test_accesses_are_told_by_the_scope_that_their_record_is_in_now() -> None:
+    touches = AccessBuffer()
+    touches.add({"1": "a", "2": "b/c"}, 10.0)
+    touches.follow([Row(3, 1, replace(ONE, namespace="b"), {})])
+    assert touches.unwritten("a") == {}
+    assert touches.unwritten("b") == {"1": (1, 10.0)}
+    assert touches.unwritten(Subtree("b")) == touches.unwritten() == dict.fromkeys("12", (1, 10.0))
+    taken = touches.take(base=7)
+    assert touches.unwritten("b", head=7) == {"1": (1, 10.0)}
+    touches.written(taken)
+    touches.follow([Row(4, 1, replace(ONE, namespace="a"), {})])
+    assert touches.unwritten() == {}

@@ -350,6 +350,7 @@ def test_what_others_change_during_a_recall_leaves_no_gap(
 ) -> None:
     id = store.store("a red cat", key="k").id
     store.store("a red cat or hen")
+    store.store_many(f"rain on day {day}" for day in range(256))  # so the hits are read at the end
     with MemoryStore(path) as other:
         acts: dict[str, Callable[[], object]] = {
             "store": partial(other.store, best, key="k"),
