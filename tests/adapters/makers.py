@@ -32,7 +32,7 @@ MAKERS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "langchain:BethinkKeyValueStore": ("langchain", "langchain_core", {}),
     "langchain:BethinkVectorStore": ("langchain", "langchain_core", {}),
     "langchain:ChatMessageHistory": ("langchain", "langchain_core", {"session_id": "monday"}),
-    "langchain:MemoryMiddleware": ("langchain-agents", "langchain", ANN),
+    "langchain:MemoryMiddleware": ("langchain", "langchain", ANN),
     "langchain:MemoryStoreRetriever": ("langchain", "langchain_core", {}),
     "langchain:memory_tools": ("langchain", "langchain_core", ANN),
     "langchain:message_history_factory": ("langchain", "langchain_core", {}),

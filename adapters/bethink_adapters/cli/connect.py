@@ -107,9 +107,14 @@ def serve(context: Context) -> Reply:
 )
 def install(context: Context) -> Reply:
     """Install bethink in agent hosts."""
+    from bethink.adapting import without_password
+
     from ..hosts import install as install_in
 
     where, program = _place(context), _program(context)
+    db = os.fspath(program.db or "")
+    if "://" in db and without_password(db) != db:
+        raise Failure("settings of a host would show the URL's password; use ~/.pgpass", 2)
     return _change_hosts(
         context,
         where,
@@ -257,8 +262,6 @@ def _program(context: Context) -> Program:
     import shutil
     from pathlib import Path
 
-    from bethink.adapting import without_password
-
     from ..hosts import Program
     from ..surface.location import to_location
 
@@ -266,8 +269,6 @@ def _program(context: Context) -> Program:
     command = [script] if script else [sys.executable, "-m", "bethink_adapters.cli"]
     given = context.given.db or os.environ.get(DB_VARIABLE)
     db = os.fspath(to_location(given, absolute=True)) if given else None
-    if db and "://" in db and without_password(db) != db:
-        raise Failure("settings of a host would show the URL's password; use ~/.pgpass", 2)
     return Program(command, db, context.named)
 
 

@@ -50,15 +50,16 @@ def examine(location: Location, program: Program, where: Place) -> Iterator[Chec
 def _check_file(location: Location) -> Check:
     from bethink import BethinkError
 
-    if not location.exists():
-        return Check("file", True, f"{location} is not there yet; the first store makes the file")
     try:
+        if not location.exists():
+            return Check("file", True, f"{location} is not there yet; the first store makes it")
         with location.open() as store:
             found = store.stats()
     except (BethinkError, OSError) as error:
         return Check("file", False, str(error))
     live = found.states["live"]
-    facts = f"{live} memories, {found.bytes:,} bytes, {found.embedder}"
+    memories = "memory" if live == 1 else "memories"
+    facts = f"{live:,} {memories}, {found.bytes:,} bytes, {found.embedder}"
     return Check("file", True, f"{location}: {facts}")
 
 

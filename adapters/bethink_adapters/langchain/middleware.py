@@ -50,7 +50,7 @@ Namespace: TypeAlias = str | Callable[[Any], str]
 _logger: Final = logging.getLogger(__name__)
 
 
-@made_on("langchain-agents", "langchain.agents.middleware", "AgentMiddleware")
+@made_on("langchain", "langchain.agents.middleware", "AgentMiddleware", "langchain>=1.0.8")
 class MemoryMiddleware(_Base):
     """Recall from, and remember in, a *namespace* of a bethink *store*.
 

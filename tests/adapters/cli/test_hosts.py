@@ -89,6 +89,10 @@ def test_the_host_gets_the_url_of_a_database_as_given_but_no_password(run: Run, 
     assert done.code == 2
     assert "would show the URL's password; use ~/.pgpass" in done.err
     assert "s3cret" not in done.out + done.err
+    looked = run("--db", url.replace("ann@db.example:5432", "ann:s3cret@[::1]:1"), "doctor")
+    assert looked.code == 1
+    assert "FAIL  file: " in looked.out
+    assert "s3cret" not in looked.out + looked.err
 
 
 def test_a_file_that_cannot_be_changed_is_told_with_the_entry_and_the_rest_is_done(
@@ -142,6 +146,8 @@ def test_the_doctor_starts_the_server_and_looks_at_the_hosts(run: Run, home: Pat
     assert "Cursor: out of date in " in run("doctor", "--db", "elsewhere.db").out
     run("uninstall", "cursor")
     assert "Codex: not installed in " in run("doctor").out
+    run("--db", "one.db", "store", "Ann likes tea")
+    assert "one.db: 1 memory, " in run("--db", "one.db", "doctor").out
     run("install", "cursor", "--no-hooks")
     assert "Cursor: server installed, hooks missing" in run("doctor").out
     (home / ".cursor" / "mcp.json").write_text("{broken")
