@@ -48,6 +48,7 @@ _STEP_BITS: Final = 50  # bits of a budget in steps: a huge budget has larger st
 _MAX_SOLUTIONS: Final = 4  # of the knapsack per block, for counters that do not add up
 _EXPONENT: Final = 3  # of a score in the value of a line: relevance comes before number
 _OVERVIEW_ORDERS: Final[tuple[SortField, ...]] = ("occurred_at", "importance")
+_ROUNDING: Final = 2  # steps, for a line and a heading
 
 
 class Block(NamedTuple):
@@ -175,8 +176,8 @@ class _Packing:
         best = next((place for place in places if self._fits(frozenset((place,)))), None)
         if best is None:
             return frozenset()
-        self._count_pieces()
-        self._best, self._others = best, self._candidates(best)
+        self._count_pieces(best)
+        self._others = self._candidates()
         return self._best_fitting()
 
     def block(self, chosen: frozenset[int]) -> tuple[str, float]:
@@ -189,18 +190,27 @@ class _Packing:
     def _fits(self, chosen: frozenset[int]) -> bool:
         return self.block(chosen)[1] <= self._budget.tokens
 
-    def _count_pieces(self) -> None:
-        """Count the frame in tokens, and every line and heading alone, in steps."""
+    def _count_pieces(self, best: int) -> None:
+        """Count the frame in tokens, and every line and heading alone, in steps.
+
+        The place *best* is in every choice.
+        """
         layout = self._layout
         self._frame_tokens = self._budget.count(layout.frame)
         costs = self._budget.costs([*layout.headings, *layout.lines])
         self._heading_costs, self._line_costs = np.split(costs, [len(layout.headings)])
         self._groups = np.array(layout.groups, dtype=np.int64)
+        self._best, group = best, self._groups[best]
+        self._best_cost = int(self._line_costs[best] + self._heading_costs[group])
+        self._more_headings = self._heading_costs.copy()
+        self._more_headings[group] = 0  # paid by the best record
 
-    def _candidates(self, best: int) -> Ints:
-        """Return the places worth a line beside *best*: fitting, of a positive value and new."""
-        alone = self._line_costs + self._heading_costs[self._groups]
-        eligible = (alone <= self._room(0.0)) & (self._values > 0.0)
+    def _candidates(self) -> Ints:
+        """Return the places worth a line beside the best: fitting, of a positive value and new."""
+        best, (_, counted) = self._best, self.block(frozenset((self._best,)))
+        left = (self._budget.tokens - counted) / self._budget.step + _ROUNDING
+        costs = self._line_costs + self._more_headings[self._groups]
+        eligible = (costs <= left) & (self._values > 0.0)
         eligible[:best] = False
         eligible[best] = True
         places: list[int] = eligible.nonzero()[0].tolist()
@@ -249,15 +259,12 @@ class _Packing:
 
     def _solution(self, room: int) -> frozenset[int]:
         """Return the best place and the candidates of the greatest total value in *room* steps."""
-        headings, group = self._heading_costs.copy(), self._groups[self._best]
-        left = room - int(self._line_costs[self._best] + headings[group])
-        headings[group] = 0  # paid by the best record
         taken = best_subset(
             self._values[self._others],
             self._line_costs[self._others],
             self._groups[self._others],
-            headings,
-            left,
+            self._more_headings,
+            room - self._best_cost,
         )
         return frozenset((self._best, *self._others[taken].tolist()))
 

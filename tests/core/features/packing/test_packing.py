@@ -207,10 +207,11 @@ def test_a_short_form_stands_in_for_one_that_does_not_fit() -> None:
     assert packed_into([long, short], between).results == (short,)
 
 
-def test_what_fits_stands_in_for_the_same_under_a_heading_that_does_not() -> None:
+@pytest.mark.parametrize("fits_alone", [False, True])
+def test_what_fits_stands_in_for_the_same_under_a_heading_that_does_not(fits_alone: bool) -> None:
     best, plain = hit(0, "cat", 0.9), hit(2, "word " * 20, 0.7)
     text = context_block([best.memory, plain.memory], nonce=lambda: "0" * 18)
-    heading = len("- 1970-01-01: cat\n") + 1  # too long by a character
+    heading = len("- 1970-01-01: cat\n") + (not fits_alone)  # or too long by a character
     under = hit(1, "word " * 20, 0.8, category="c" * (heading - len("## \n")))
     assert packed_into([best, under, plain], len(text), len).results == (best, plain)
 
