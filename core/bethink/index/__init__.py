@@ -69,7 +69,7 @@ class ResidentIndex:
         self,
         backend: Backend,
         dimension: Callable[[], int],
-        check_embedder: Callable[[], None],
+        check_embedder: Callable[[str | None], None],
         most: int | None = MAX_RESIDENT,
     ) -> None:
         self.lock = threading.RLock()
@@ -133,7 +133,9 @@ class ResidentIndex:
             index = ScopeIndex.unpacked(reader, self._dimension(), data)
             self._scopes.add(index)
         if index is None:
-            index = self._build(scope, self._load(scope))
+            loaded = self._load(scope)
+            index = self._build(scope, loaded)
+            index.reader.keep(loaded.unindexed)
             if isinstance(scope, str):
                 self._recent.forget(self._recent.of(scope))
             self._count_pending(index)
@@ -194,9 +196,8 @@ class ResidentIndex:
 
     def _build(self, scope: Scope, data: IndexData) -> ScopeIndex:
         if data.head != self._seen:
-            self._check_embedder()
-        reader = ScopeReader(self._backend, scope, data.unindexed)
-        return ScopeIndex.of(reader, self._dimension(), data)
+            self._check_embedder(self._backend.setting("embedder"))
+        return ScopeIndex.of(ScopeReader(self._backend, scope), self._dimension(), data)
 
     def apply(self, changes: Changes) -> None:
         """Add the process's own commit; commits in between are caught up with later."""
@@ -345,7 +346,7 @@ class ResidentIndex:
             breaks = self._backend.breaks
             if breaks != self._breaks or changes.head < self._seen:  # a backup was put back
                 changes = replace(changes, erased=None)
-            self._check_embedder()
+            self._check_embedder(changes.embedder)
             self._apply_changes(changes)
             self._breaks = breaks
 

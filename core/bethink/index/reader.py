@@ -11,23 +11,21 @@ from ..model.namespaces import Scope
 from ..model.port import Backend, Row
 from ..model.records import MemoryRecord
 
-_MAX_LOADED: Final = 256
+_MAX_KEPT: Final = 256
 
 
 class ScopeReader:
     """Reads of *scope* from *backend*, while other processes may write.
 
-    ``overtaken`` tells whether a write may show in the reads since ``start``. A few *loaded* rows,
-    from which the index was just built, are not read again for the first answer.
+    ``overtaken`` tells whether a write may show in the reads since ``start``.
     """
 
-    def __init__(self, backend: Backend, scope: Scope, loaded: Sequence[Row] = ()) -> None:
+    def __init__(self, backend: Backend, scope: Scope) -> None:
         self.scope = scope
         self.overtaken = False
         self._backend = backend
         self._again = False
-        few = loaded if len(loaded) <= _MAX_LOADED else ()
-        self._loaded = {row.row: row for row in few}
+        self._kept: dict[int, Row] = {}
 
     def start(self, *, again: bool) -> None:
         """Begin the reads of one recall.
@@ -39,8 +37,8 @@ class ScopeReader:
 
     def vectors(self, rows: Sequence[int], name: str) -> dict[int, Vector]:
         """Return the vectors called *name* of *rows*."""
-        if self._loaded.keys() >= set(rows):
-            known = {row: self._loaded[row].vectors.get(name) for row in rows}
+        if self._kept.keys() >= set(rows):
+            known = {row: self._kept[row].vectors.get(name) for row in rows}
             found = {row: vector for row, vector in known.items() if vector is not None}
         else:
             found = self._backend.vectors(rows, name)
@@ -49,17 +47,22 @@ class ScopeReader:
 
     def records(self, rows: Sequence[int]) -> dict[int, MemoryRecord]:
         """Return the records of *rows*."""
-        if self._loaded.keys() >= set(rows):
-            found = {row: self._loaded[row].record for row in rows}
-            self.forget_loaded()
+        if self._kept.keys() >= set(rows):
+            found = {row: self._kept[row].record for row in rows}
+            self.forget()
         else:
             found = self._backend.by_row(rows)
         self.overtaken |= sum(each.state == "live" for each in found.values()) < len(rows)
         return found
 
-    def forget_loaded(self) -> None:
-        """Read all rows from the file from now on."""
-        self._loaded = {}
+    def keep(self, rows: Sequence[Row]) -> None:
+        """Keep a few *rows*, as just read for the index, for the first answer."""
+        if len(rows) <= _MAX_KEPT:
+            self._kept = {row.row: row for row in rows}
+
+    def forget(self) -> None:
+        """Keep no row any more: the rows have changed, or the first answer is read."""
+        self._kept = {}
 
     def values(self, path: tuple[str, ...]) -> list[tuple[int, Any]]:
         """Return row and value of the field at *path* of every live record."""

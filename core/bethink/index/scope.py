@@ -233,7 +233,7 @@ class ScopeIndex:
         Applying a change twice does no harm.
         """
         fresh = []
-        self.reader.forget_loaded()
+        self.reader.forget()
         with self.changing():
             for row in live:
                 position = -1 if row.row > self._last else self._position(row.row)

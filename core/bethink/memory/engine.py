@@ -269,10 +269,6 @@ class Engine:
         self._present._embedder = embedder
         self._present._dimension = None
 
-    def check_embedder(self) -> None:
-        """Raise an error if another process has changed the file's embedder."""
-        self._check_embedder(self.backend.setting("embedder"))
-
     def dimension(self) -> int:
         """Return the length of the embedder's vectors: the file's note, else the embedder's."""
         if self._present._dimension is None:
@@ -280,7 +276,7 @@ class Engine:
             if stored is None:
                 return stated_dimension(self.embedder)
             name = self.backend.setting("embedder")
-            self._check_embedder(name)
+            self.check_embedder(name)
             if not self._bound and name is None:  # noted with that
                 reason = "it is not known which embedder made its vectors: the fact 'embedder'"
                 raise CorruptStoreError(self.backend.location, f"{reason} is missing")
@@ -340,7 +336,7 @@ class Engine:
     def vectors(self, texts: Sequence[str]) -> Matrix:
         """Return the embedder's vectors of *texts*, a matrix; refuse wrong shapes and numbers."""
         if not self._bound:
-            self.check_embedder()
+            self.check_embedder(self.backend.setting("embedder"))
         # Before the embedding, which may take so long that the embedder changes meanwhile.
         embedder, dimension = self.embedder, self.dimension()
         return check_rows(embedder.embed(texts), len(texts), dimension)
@@ -420,7 +416,7 @@ class Engine:
     def _bind(self, writer: FullWriter) -> bool:
         """Note the embedder on the first write, later refuse others; return whether noted."""
         stored = writer.setting("embedder")
-        self._check_embedder(stored)
+        self.check_embedder(stored)
         if self._bound:
             return True
         if stored is None and writer.setting(DIMENSION_SETTING) is not None:  # it was lost
@@ -429,7 +425,8 @@ class Engine:
         writer.dimension(EMBEDDED, stated_dimension(self.embedder))
         return True
 
-    def _check_embedder(self, stored: str | None) -> None:
+    def check_embedder(self, stored: str | None) -> None:
+        """Raise an error if the *stored* setting names a different embedder."""
         if stored is not None and stored != self.embedder.name:
             raise EmbedderMismatchError(stored, self.embedder.name)
 

@@ -58,7 +58,7 @@ class Changes:
     ``rows`` are all changed rows; live rows come with data in ``live``. ``namespaces`` held or hold
     these rows. If ``incomplete``, rows outside the scopes asked for may have changed, too.
     ``erased`` are the namespaces that an erased record was ever in: everything made from the texts
-    must be made again; None stands for all namespaces.
+    must be made again; None stands for all namespaces. ``embedder`` is the setting at *head*.
     """
 
     base: int
@@ -68,6 +68,7 @@ class Changes:
     namespaces: frozenset[str] = frozenset()
     erased: frozenset[str] | None = frozenset()
     incomplete: bool = False
+    embedder: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

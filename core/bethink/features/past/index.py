@@ -21,7 +21,7 @@ class PastIndex(ResidentIndex):
     def __init__(
         self, backend: PastBackend, dimension: Callable[[], int], present: ResidentIndex
     ) -> None:
-        super().__init__(backend, dimension, lambda: None)  # as of the present, already checked
+        super().__init__(backend, dimension, lambda _: None)  # as of the present, already checked
         self.backend = backend
         self._present = present
         present.add_moment(self)

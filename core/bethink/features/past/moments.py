@@ -90,7 +90,7 @@ class Moments:
     def engine(self, moment: Moment) -> Engine:
         """Return an engine that reads the store at *moment*, and never writes."""
         present = self._engine
-        present.check_embedder()
+        present.check_embedder(present.backend.setting("embedder"))
         self._drop_stale_indexes()
         with present.index.lock:
             index = self._indexes.pop(moment.seq, None)

@@ -129,6 +129,8 @@ class PostgresConnection:
         self._sees_all = sees_all
         self.raw = connect()
         self.in_transaction = False
+        self.has_finished = False
+        """Whether the end of the read transaction was asked for."""
         self.facts = dict[str, str]()
         """The settings, as the write transaction sees them."""
         self.last: Any = None
@@ -175,10 +177,17 @@ class PostgresConnection:
 
     def ask(self, statement: str, given: Any = None) -> Answer:
         """Let a statement in the server's own dialect wait."""
+        assert not self.has_finished, "a statement after the last of a read transaction"
         self._release()
         answer = Answer(self, statement, given)
         self._waiting.append(answer)
         return answer
+
+    def finish_reading(self) -> None:
+        """Let the end of the read transaction wait, to travel with the last statements."""
+        if self.in_transaction and not self.has_finished:
+            self.ask("COMMIT")  # after a ROLLBACK psycopg would forget all prepared statements
+            self.has_finished = True
 
     def follow(self) -> bool:
         """Connect to the place where the store has moved; return whether the store can move."""
@@ -284,9 +293,9 @@ class PostgresConnection:
         return self._commit.cursor.statusmessage == "COMMIT"
 
     def end_transaction(self) -> None:
-        """Leave a write transaction that failed; the server may still hold the transaction open."""
+        """Leave a transaction that was read or failed; the server may still hold it open."""
         self.forget()
-        self.in_transaction = False
+        self.in_transaction = self.has_finished = False
 
     def blobopen(self, table: str, column: str, row: int, /, *, readonly: bool) -> Blob:
         """Open the bytes of a value."""

@@ -14,7 +14,7 @@ from psycopg import errors, sql
 from psycopg.pq import TransactionStatus
 
 from ...errors import CorruptStoreError, StorageError, StoreBusyError, StoreClosedError
-from ..sql.connection import SQLConnections
+from ..sql.connection import Connection, SQLConnections
 from ..sql.group_commit import GroupCommit
 from ..urls import split, without_password
 from .connection import (
@@ -395,6 +395,10 @@ class Connections(SQLConnections):
         with self.translated(), self._reader() as connection, self._at_moment(connection):
             yield connection
 
+    def finish_reading(self, connection: Connection) -> None:
+        assert isinstance(connection, PostgresConnection)
+        connection.finish_reading()
+
     def _hold_place(self, connection: PostgresConnection) -> None:
         """Begin a read transaction; the store does not move before the end."""
         statement = f"{MOMENT}; {_HERE.replace('{schema}', self.schema)}"
@@ -437,7 +441,7 @@ class Connections(SQLConnections):
             for statement in self._at_start[self._find is not None :]:
                 connection.ask(statement)
             yield
-            connection.ask("ROLLBACK")
+            connection.finish_reading()
             connection.send()
         except BaseException:
             self._roll_back(connection)

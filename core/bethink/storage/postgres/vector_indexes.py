@@ -24,7 +24,7 @@ from ...model.arrays import Floats
 from ...model.port import DIMENSION_SETTING, IndexData, Row
 from ...model.progress import Tell
 from ..sql.authenticator import NO_AUTH
-from ..sql.rows import LISTED, Listed, read_head, read_setting
+from ..sql.rows import HEAD, LISTED, Listed, ask_setting, read_head, read_setting, to_setting
 from .connection import GONE
 from .connections import Connections
 from .schema import granted_rights
@@ -80,18 +80,21 @@ class PostgresVectorIndexes:
     def _nearest(self, namespace: str, query: Floats, most: int) -> IndexData | None:
         text = f"[{','.join(map(repr, query.tolist()))}]"
         with self._server.read_transaction() as connection:
-            head, embedder = read_head(connection), read_setting(connection, "embedder")
+            # Questions first: the answers travel together.
+            head, embedder = connection.execute(HEAD), ask_setting(connection, "embedder")
             note = _read_note(read_setting(connection, SETTING + namespace))
-            if note is None or note.embedder != embedder:
+            if note is None or note.embedder != to_setting(embedder):
                 return None
             connection.ask(f"SET LOCAL hnsw.ef_search = {min(2 * most, _MAX_EFFORT)}")
             nearest = f"SELECT row FROM {self._place(note.table)} ORDER BY vector <#> %s::vector"
             found = connection.ask(f"{nearest} LIMIT {most}", (text,)).fetchall()
             chosen = Listed(row for (row,) in found)
-            near = NO_AUTH.read_rows(connection, f"row IN {LISTED}", chosen)
-            newer = NO_AUTH.read_rows(connection, f"{_LIVE} AND row > ?", namespace, note.seq)
-            rows = [_without_text(row) for row in (*near, *newer) if row.record.state == "live"]
-            return IndexData(head, (), {}, tuple(rows), ())
+            near = NO_AUTH.ask_rows(connection, f"row IN {LISTED}", chosen)
+            newer = NO_AUTH.ask_rows(connection, f"{_LIVE} AND row > ?", namespace, note.seq)
+            connection.finish_reading()
+            rows = [row for asked in (near, newer) for row in NO_AUTH.to_rows(connection, asked)]
+            live = [_without_text(row) for row in rows if row.record.state == "live"]
+            return IndexData(head.fetchone()[0], (), {}, tuple(live), ())
 
     def build(self, namespace: str, rate: float | None, tell: Tell | None = None) -> int:
         with self._server.translated(), closing(self._server.connect().raw) as new:

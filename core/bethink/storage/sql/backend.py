@@ -18,7 +18,7 @@ from ...model.port import EMBEDDED, NO_ROWS, Changes, IndexData, LogQuery, Page,
 from ...model.records import LIVE, LogEntry, MemoryRecord
 from ..abilities import Entry, Tally, Totals, tally
 from .authenticator import Authenticator
-from .connection import Connection, SQLConnections
+from .connection import Connection, Cursor, SQLConnections
 from .cut import CUT, to_cut
 from .erasing import ENTRIES_OF, former_namespaces
 from .journal_reader import SQLJournalReader, to_log_entry
@@ -37,6 +37,7 @@ from .rows import (
     scopes_sql,
     to_field,
     to_part,
+    to_setting,
     to_vector,
 )
 from .writer import SQLWriter
@@ -141,38 +142,45 @@ class SQLBackend(SQLReader):
         if where is not None:
             return len(self.matching(scope, where if now is None else unexpired(where, now)))
         inside, parameters = scope_sql(scope)
-        live = f"SELECT count(*) FROM records WHERE {inside} AND state = 'live'"
-        with self._connections.read_transaction() as connection:
-            count = self._at_head(
-                connection,
-                scope,
-                self._counts,
-                lambda: connection.execute(live, parameters).fetchone()[0],
-            )
-            return count - sum(_count_by_namespace(connection, scope, _EXPIRED, now).values())
+        live = f"SELECT count(*) FROM records WHERE {inside} AND state = 'live'", parameters
+        with (
+            self._connections.read_transaction() as connection,
+            closing(connection.execute(*_by_namespace(scope, _EXPIRED, now))) as expired,
+        ):
+            count = self._at_head(connection, scope, self._counts, live, _to_number)
+            return count - sum(int(gone) for _, gone in expired)
 
     def namespaces(self, scope: Scope, now: float | None = None) -> dict[str, int]:
-        with self._connections.read_transaction() as connection:
-            counts = self._at_head(
-                connection,
-                scope,
-                self._namespaces,
-                lambda: _count_by_namespace(connection, scope, _LIVE),
-            )
-            expired = _count_by_namespace(connection, scope, _EXPIRED, now)
+        with (
+            self._connections.read_transaction() as connection,
+            closing(connection.execute(*_by_namespace(scope, _EXPIRED, now))) as asked,
+        ):
+            live = _by_namespace(scope, _LIVE)
+            counts = self._at_head(connection, scope, self._namespaces, live, dict)
+            expired = dict(asked)
         left = {name: count - expired.get(name, 0) for name, count in counts.items()}
         return {name: count for name, count in left.items() if count}
 
     def _at_head(
-        self, connection: Connection, scope: Scope, cache: _Cache[T], count: Callable[[], T]
+        self,
+        connection: Connection,
+        scope: Scope,
+        cache: _Cache[T],
+        question: tuple[str, tuple[object, ...]],
+        read: Callable[[Cursor], T],
     ) -> T:
-        """Return the last result of *count* for *scope*, made again after a change of the file."""
+        """Return the last answer to *question* for *scope*, asked again after a change.
+
+        The *question* is a statement with parameters, the last of the transaction.
+        """
         position = read_head(connection), self.breaks
         found = cache.get(scope)
         if found is None or found[0] != position:
             if len(cache) >= _MAX_COUNTED_SCOPES:
                 cache.clear()
-            found = cache[scope] = position, count()
+            with closing(connection.execute(*question)) as asked:
+                self._connections.finish_reading(connection)
+                found = cache[scope] = position, read(asked)
         return found[1]
 
     def tallies(self, scope: Scope, now: float) -> list[Tally]:
@@ -213,11 +221,13 @@ class SQLBackend(SQLReader):
             # Questions first: the answers may travel together.
             closing(connection.execute(HEAD)) as last,
             closing(ask_setting(connection, CUT)) as cut,
+            closing(ask_setting(connection, "embedder")) as noted,
         ):
             entries = self._auth.read_entries(connection, "WHERE seq > ? ORDER BY seq", since)
             head = last.fetchone()[0]  # perhaps an entry of another tenant
+            embedder = to_setting(noted)
             if since < to_cut(cut).seq:  # nobody knows any more what changed since
-                return Changes(since, head, frozenset(), (), erased=None)
+                return Changes(since, head, frozenset(), (), erased=None, embedder=embedder)
             rows = {row for each in entries for row in (each.was, each.row) if row is not None}
             for each in entries:
                 rows.update((each.changes or {}).get("rows", ()))
@@ -230,15 +240,19 @@ class SQLBackend(SQLReader):
             moved = {each.id for each in entries if _is_move(each) and each.id} - gone
             namespaces = erased | former_namespaces(connection, moved)
             with closing(connection.execute(_NAMES, (Listed(rows),))) as names:
-                live = self._auth.read_rows(
+                asked = self._auth.ask_rows(
                     connection,
                     f"row IN {LISTED} AND state = 'live' AND {inside}",
                     Listed(rows),
                     *parameters,
                     using="NOT INDEXED",
                 )
+                self._connections.finish_reading(connection)
+                live = self._auth.to_rows(connection, asked)
                 namespaces |= {name for (name,) in names}
-        return Changes(since, head, frozenset(rows), tuple(live), namespaces, erased, thinned)
+        return Changes(
+            since, head, frozenset(rows), tuple(live), namespaces, erased, thinned, embedder
+        )
 
     def load(
         self,
@@ -250,7 +264,8 @@ class SQLBackend(SQLReader):
     ) -> IndexData:
         use = self._connections.aside if aside else self._connections.read_transaction
         with use() as connection:
-            return load(connection, self._auth, names_in(connection, scope), limit, recent)
+            finish = partial(self._connections.finish_reading, connection)
+            return load(connection, self._auth, names_in(connection, scope), limit, recent, finish)
 
     def vectors(self, rows: Sequence[int], name: str) -> dict[int, Vector]:
         table, named = ("vectors", "") if name == EMBEDDED else ("named_vectors", "AND name = ?")
@@ -318,10 +333,13 @@ def _is_move(entry: Entry) -> bool:
     return entry.was is not None and "namespace" in (entry.changes or {})
 
 
-def _count_by_namespace(
-    connection: Connection, scope: Scope, sql: str, *parameters: object
-) -> dict[str, int]:
-    """Return ``{namespace: number of records in scope that satisfy sql}``, sorted by name."""
+def _by_namespace(scope: Scope, sql: str, *parameters: object) -> tuple[str, tuple[object, ...]]:
+    """Return the statement that counts the records in *scope* that satisfy *sql* by namespace."""
     inside, within = scope_sql(scope)
     counts = f"SELECT namespace, count(*) FROM records {sql} AND {inside} GROUP BY 1 ORDER BY 1"
-    return dict(connection.execute(counts, (*parameters, *within)))
+    return counts, (*parameters, *within)
+
+
+def _to_number(asked: Cursor) -> int:
+    (number,) = asked.fetchone()
+    return int(number)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
 from typing import Any, Protocol
 
 
@@ -66,11 +66,16 @@ class SQLConnections(Protocol):
 
     def rows(self, sql: str, *parameters: object) -> list[Any]:
         """Return all rows of a single statement."""
-        with self.reading() as connection:
-            return connection.execute(sql, parameters).fetchall()
+        with self.reading() as connection, closing(connection.execute(sql, parameters)) as asked:
+            self.finish_reading(connection)
+            return asked.fetchall()
 
     def read_transaction(self) -> AbstractContextManager[Connection]:
         """Hold a connection for several statements that see the same state."""
+
+    def finish_reading(self, connection: Connection) -> None:
+        """Note that no statement follows in a read transaction, though answers are to be read."""
+        return
 
     def aside(self) -> AbstractContextManager[Connection]:
         """Hold a state for a long read, while readers and writers continue."""

@@ -7,7 +7,7 @@ each subtree that is recalled as a whole: in segments named by a pattern, such a
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
 from itertools import chain, pairwise
@@ -54,20 +54,23 @@ class _Part(NamedTuple):
 def load(
     connection: Connection,
     auth: Authenticator,
-    names: Iterable[str],
+    names: Sequence[str],
     limit: int | None,
     recent: Mapping[int, Row],
+    finish: Callable[[], None],
 ) -> IndexData:
     """Read the data for an index of all *names* together; with a *limit* only the end of each.
 
     The names are namespaces and patterns. A pattern stands for the namespaces without segments.
+    *finish* is called after the last statement, if known to be the last before the answer is read.
     """
     live_rows = dict[str, frozenset[int]]()
     segments, unindexed, changed = list[Segment](), list[Row](), list[Row]()
     # Questions come first, here and below: the answers may travel together.
     with closing(connection.execute(HEAD)) as asked:
         for name in names:
-            part = _load_name(connection, auth, name, limit, recent)
+            is_last = name == names[-1] and limit is None
+            part = _load_name(connection, auth, name, limit, recent, finish if is_last else None)
             segments += part.segments
             unindexed += part.unindexed
             changed += part.changed
@@ -83,6 +86,7 @@ def _load_name(
     name: str,
     limit: int | None,
     recent: Mapping[int, Row],
+    finish: Callable[[], None] | None,
 ) -> _Part:
     start, last = (0, 0) if limit is None else _find_tail(connection, name, limit)
     with closing(connection.execute(_NEWEST)) as asked:
@@ -97,6 +101,8 @@ def _load_name(
             if segments := saved.read():
                 return _Part(end.read(), segments, saved.live_rows(), saved.changed())
     with closing(rest(last)) as end:
+        if finish is not None:
+            finish()
         return _Part(end.read())
 
 
