@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 import bethink
-from bethink import HashEmbedder, MemoryRecord, MemoryStore
+from bethink import CorruptStoreError, HashEmbedder, MemoryRecord, MemoryStore
 from bethink.storage.sql.authenticator import CODED_COLUMNS
 from bethink.storage.sqlite import schema
 
@@ -126,6 +126,16 @@ def test_a_file_of_version_1_answers_as_ever(
     with making.opened(old, making.KEY if name == "keyed" else None) as store:
         assert store.verify().ok
         assert making.answers(store) == ANSWERS
+
+
+def test_a_file_without_a_table_of_its_version_is_refused_and_left_alone(tmp_path: Path) -> None:
+    old = tmp_path / "old.db"
+    old.write_bytes(gzip.decompress((DATA / "version_1_plain.db.gz").read_bytes()))
+    alter(old, "DROP TABLE accesses", "DROP TABLE links")
+    with pytest.raises(CorruptStoreError, match="its version are missing: accesses, links"):
+        MemoryStore(old, embedder=HashEmbedder(16))
+    assert version(old) == 1
+    assert [each.name for each in tmp_path.glob("*.backup")] == []
 
 
 def test_a_compacted_file_of_version_1_keeps_its_tombstones(

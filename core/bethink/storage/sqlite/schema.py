@@ -65,6 +65,7 @@ def migrate(
     connection.execute("BEGIN IMMEDIATE")
     try:
         version = version_of(connection, path)
+        _check_tables(connection, path, version)
         if 0 < version < LATEST:
             _back_up(path, f"{path}.v{version}.backup")
         with renewal(connection, path) if version else nullcontext():
@@ -78,6 +79,13 @@ def migrate(
         if connection.in_transaction:  # on a full disk SQLite itself rolls back
             connection.execute("ROLLBACK")
         raise
+
+
+def _check_tables(connection: sqlite3.Connection, path: str, version: int) -> None:
+    """Refuse a file without a table of *version*: no migration makes the table."""
+    lost = _expected_statements(MIGRATIONS[:version]).keys() - _read_statements(connection).keys()
+    if tables := sorted(name for name, kind in lost if kind == "table"):
+        raise CorruptStoreError(path, f"tables of its version are missing: {', '.join(tables)}")
 
 
 def schema_differences(
