@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from bethink import EVERYWHERE, HashEmbedder, MemoryStore, SimilarMemoryError, ValidationError
 from bethink.features.duplicates import near_duplicates
 from bethink.features.duplicates.similarity import are_interchangeable
-from bethink.features.statements import parse_record
+from bethink.features.statements import MIN_DUPLICATE_COSINE, parse_record
 
 from ..clock import Clock
 from ..storage.processes import forks, together
@@ -298,7 +298,8 @@ def test_no_two_records_say_the_same_after_merging(contents: list[str], cut: int
         kept = [parse_record(record) for record in store.all()]
         vectors = HashEmbedder(64).embed([each.record.content for each in kept])
         assert not any(
-            are_interchangeable(one, other, float(vectors[i] @ vectors[j]) - 1e-6)
+            are_interchangeable(one, other)
+            and float(vectors[i] @ vectors[j]) - 1e-6 >= MIN_DUPLICATE_COSINE
             for i, one in enumerate(kept)
             for j, other in enumerate(kept[:i])
         )

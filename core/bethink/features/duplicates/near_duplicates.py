@@ -119,7 +119,7 @@ class DuplicateSearch:
 
     def _are_similar(self, a: ParsedRecord, b: ParsedRecord) -> bool:
         wide = self._least < MIN_DUPLICATE_COSINE
-        return are_interchangeable(a, b, 1.0) or (wide and is_within(a, b))
+        return are_interchangeable(a, b) or (wide and is_within(a, b))
 
     def _similarity(self, one: str, other: str) -> float:
         if one not in self._vectors or other not in self._vectors:

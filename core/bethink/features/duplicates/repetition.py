@@ -94,7 +94,7 @@ class _Words:
         if not MODIFIERS.isdisjoint(added) or not all(word in rest for word in self.words):
             return False
         # Statements are parsed last, since parsing takes longest.
-        return are_duplicates(parse_record(self._memory), parse_record(other._memory), 1.0)
+        return are_duplicates(parse_record(self._memory), parse_record(other._memory))
 
 
 def fact_identity(memory: MemoryRecord) -> tuple[Hashable, ...]:

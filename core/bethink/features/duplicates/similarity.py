@@ -56,8 +56,8 @@ _IMPORTED: Final = lazy_pattern("[0-9a-f]{12}5[0-9a-f]{3}[89ab][0-9a-f]{15}")  #
 _ANY = ""  # is among the words of every text, so that one without words is found, too
 
 
-def are_interchangeable(a: ParsedRecord, b: ParsedRecord, similarity: float) -> bool:
-    """Return whether one record may stand for both; *similarity* is the cosine of the vectors.
+def are_interchangeable(a: ParsedRecord, b: ParsedRecord) -> bool:
+    """Return whether one record may stand for both, where the vectors are similar.
 
     Beyond ``are_duplicates``, both records need one namespace, source, author, key, value and day,
     and no conversation: a turn repeated in a conversation was said twice. The manner must be equal:
@@ -66,7 +66,7 @@ def are_interchangeable(a: ParsedRecord, b: ParsedRecord, similarity: float) -> 
     if _bucket(a) != _bucket(b):
         return False
     one, other = _Entry(a), _Entry(b)
-    return one.has_words_of(other) and are_duplicates(a, b, similarity)
+    return one.has_words_of(other) and are_duplicates(a, b)
 
 
 def is_within(a: ParsedRecord, b: ParsedRecord) -> bool:
@@ -204,7 +204,7 @@ class DuplicateIndex:
         same = [
             other.parsed
             for other in near
-            if entry.has_words_of(other) and are_duplicates(parsed, other.parsed, 1.0)
+            if entry.has_words_of(other) and are_duplicates(parsed, other.parsed)
         ]
         within = self._around(self._facts.get(_fact(parsed)), entry)
         same += [other.parsed for other in within if is_within(parsed, other.parsed)]

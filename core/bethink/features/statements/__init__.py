@@ -107,17 +107,17 @@ def _in_record_words(signal: str | float, older: ParsedRecord, newer: ParsedReco
     return in_words_of(one, older.record.content) + between + in_words_of(two, newer.record.content)
 
 
-def are_duplicates(a: ParsedRecord, b: ParsedRecord, similarity: float) -> bool:
-    """Return whether two records are duplicates; *similarity* is the cosine of the vectors.
+def are_duplicates(a: ParsedRecord, b: ParsedRecord) -> bool:
+    """Return whether two records of similar vectors are duplicates, by the words.
 
     Records that differ in a number, a denial or a word of each are no duplicates, nor are records
     in which two authors speak of themselves; further fields are ignored. In English one text may
     say a little more than the second. In languages without a known list of little words, both texts
     must have equal words.
     """
-    if similarity < MIN_DUPLICATE_COSINE or not _comparable(a, b):
+    if not _comparable(a, b) or differ(a.features, b.features):
         return False
-    if differ(a.features, b.features) or find_conflict(a, b) is not None:
+    if find_conflict(a, b) is not None:
         return False
     texts = a.record.content, b.record.content
     return any(map(is_english, texts)) or len(set(map(_words, texts))) == 1

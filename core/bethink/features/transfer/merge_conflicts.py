@@ -73,7 +73,7 @@ def key_conflicts(
         if their_ids <= our_ids or (not gone and (unchunked or our_ids <= their_ids)):
             continue
         if unchunked and any(
-            are_interchangeable(parse_record(theirs[0]), parse_record(each), 1.0) for each in ours
+            are_interchangeable(parse_record(theirs[0]), parse_record(each)) for each in ours
         ):
             continue  # absorbed by an earlier merge
         latest = max((last_changed_at(backend, each) for each in ours), default=math.inf)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from bethink import EVERYWHERE, Consolidated, HashEmbedder, MemoryStore, Subtree, ValidationError
 from bethink.features.duplicates import merging
 from bethink.features.duplicates.similarity import are_interchangeable, cosine
-from bethink.features.statements import parse_record
+from bethink.features.statements import MIN_DUPLICATE_COSINE, parse_record
 
 from ....stored import contents
 from ...clock import Clock
@@ -214,7 +214,7 @@ def test_it_merges_what_comparing_all_merges(given_texts: list[str]) -> None:
                 other = by_id[id]
                 equal = other.record.content == each.record.content
                 near = 1.0 if equal else cosine(vectors[each.record.id], vectors[id])
-                if are_interchangeable(each, other, near):
+                if near >= MIN_DUPLICATE_COSINE and are_interchangeable(each, other):
                     alike.append((-near, id))
             kept.setdefault(min(alike)[1] if alike else each.record.id, []).append(each.record.id)
         expected = {id: set(some) - {id} for id, some in kept.items() if len(some) > 1}

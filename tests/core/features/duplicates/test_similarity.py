@@ -16,7 +16,12 @@ from bethink.features.duplicates.similarity import (
     cosine,
     is_within,
 )
-from bethink.features.statements import ParsedRecord, are_spelled_apart, parse_record
+from bethink.features.statements import (
+    MIN_DUPLICATE_COSINE,
+    ParsedRecord,
+    are_spelled_apart,
+    parse_record,
+)
 
 WORDS = ["the", "office", "is", "in", "Lyon", "not", "now", "3", "4", "by", "Ann", "Monday"]
 texts = st.lists(st.lists(st.sampled_from(WORDS), max_size=5).map(" ".join), max_size=12)
@@ -38,7 +43,7 @@ def known(*parsed_records: ParsedRecord, cosine: float = 1.0) -> DuplicateIndex:
 
 def same(one: dict[str, Any], other: dict[str, Any]) -> bool:
     text = "The office is in Lyon"
-    return are_interchangeable(reading(text, "a", **one), reading(text, "b", **other), 1.0)
+    return are_interchangeable(reading(text, "a", **one), reading(text, "b", **other))
 
 
 def test_records_that_say_the_same_are_one_fact() -> None:
@@ -145,7 +150,7 @@ def test_what_differs_besides_the_words_keeps_them_apart(
     ],
 )
 def test_what_is_said_in_another_manner_is_not_the_same(one: str, other: str) -> None:
-    assert not are_interchangeable(reading(one), reading(other, "b"), 1.0)
+    assert not are_interchangeable(reading(one), reading(other, "b"))
 
 
 @pytest.mark.parametrize(
@@ -186,7 +191,7 @@ def test_what_is_said_in_another_manner_is_not_the_same(one: str, other: str) ->
     ],
 )
 def test_what_is_said_in_other_words_of_little_weight_is_the_same(one: str, other: str) -> None:
-    assert are_interchangeable(reading(one), reading(other, "b"), 0.95)
+    assert are_interchangeable(reading(one), reading(other, "b"))
 
 
 def test_a_text_within_a_text_has_the_same_capitals() -> None:
@@ -236,7 +241,7 @@ def test_the_like_of_a_record_is_found_as_if_all_were_asked(
             (-alike, other.record.id)
             for other in earlier
             for alike in [1.0 if other.record.content == each.record.content else nearness]
-            if are_interchangeable(each, other, alike)
+            if alike >= MIN_DUPLICATE_COSINE and are_interchangeable(each, other)
         ]
         assert (found and (-found[1], found[0].record.id)) == min(every, default=None)
 
@@ -254,8 +259,8 @@ def test_the_like_of_a_record_is_found_as_if_all_were_asked(
     ],
 )
 def test_in_other_languages_a_word_or_an_accent_more_keeps_them_apart(one: str, other: str) -> None:
-    assert not are_interchangeable(reading(one), reading(other, "b"), 1.0)
-    assert are_interchangeable(reading(one), reading(f"{one}.", "b"), 1.0)
+    assert not are_interchangeable(reading(one), reading(other, "b"))
+    assert are_interchangeable(reading(one), reading(f"{one}.", "b"))
 
 
 @pytest.mark.parametrize(("fuller", "briefer"), [(0, 1), (1, 0)])
