@@ -16,6 +16,7 @@ from ..model.port import Moment
 from ..model.progress import Progress, Tell, telling
 from ..model.records import When
 from ..model.values import Value
+from ..storage import FullBackend
 from .past import PastVerbs
 from .sources import check_whole
 
@@ -77,7 +78,7 @@ class CompactionVerbs(PastVerbs):
             before = engine.clock() - days * DAY
         engine.flush()
         with telling(progress) as tell:
-            return _Work(engine, tell).run(self._until(before))
+            return _compact(engine, self._until(before), tell)
 
     def _until(self, before: When | None) -> int:
         """Return the last entry whose history goes, 0 if all goes already."""
@@ -92,40 +93,32 @@ class CompactionVerbs(PastVerbs):
         return seq
 
 
-class _Work:
-    """The work of one call."""
+def _compact(engine: Engine, until: int, tell: Tell | None) -> Compaction:
+    """Move the cut to entry *until*, step by step, and return the result."""
+    backend, namespaces, entries, records = engine.backend, set[str](), 0, 0
+    start, size = time.monotonic(), _size(backend)
+    first = _cut(backend).seq
+    while (done := _cut(backend).seq) < until:
+        with engine.writing(guarded=False) as transaction:
+            end = min(done + STEP_ENTRIES, until)
+            gone = transaction.writer.compact(end, transaction.now)
+            transaction.erased |= gone.namespaces
+        entries += gone.entries
+        records += gone.records
+        namespaces |= gone.namespaces
+        if tell is not None:
+            tell(_cut(backend).seq - first, until - first)
+    if until > first:
+        engine.index.rebuild(namespaces)
+        backend.scrub(shrink=True)
+    cut, freed = _cut(backend), size - _size(backend)
+    _logger.info("cut %d journal entries in %.3f s", entries, time.monotonic() - start)
+    return Compaction(cut.seq, cut.at, entries, records, max(0, freed))
 
-    def __init__(self, engine: Engine, tell: Tell | None) -> None:
-        self._engine = engine
-        self._tell = tell
-        self._backend = engine.backend
-        self._namespaces = set[str]()
-        self._entries = self._records = 0
 
-    def run(self, until: int) -> Compaction:
-        """Move the cut to entry *until*, step by step, and return the result."""
-        start, size = time.monotonic(), self._size()
-        first = self._cut().seq
-        while (done := self._cut().seq) < until:
-            with self._engine.writing(guarded=False) as transaction:
-                end = min(done + STEP_ENTRIES, until)
-                gone = transaction.writer.compact(end, transaction.now)
-                transaction.erased |= gone.namespaces
-            self._entries += gone.entries
-            self._records += gone.records
-            self._namespaces |= gone.namespaces
-            if self._tell is not None:
-                self._tell(self._cut().seq - first, until - first)
-        if until > first:
-            self._engine.index.rebuild(self._namespaces)
-            self._backend.scrub(shrink=True)
-        cut, freed = self._cut(), size - self._size()
-        seconds = time.monotonic() - start
-        _logger.info("cut %d journal entries in %.3f s", self._entries, seconds)
-        return Compaction(cut.seq, cut.at, self._entries, self._records, max(0, freed))
+def _cut(backend: FullBackend) -> Moment:
+    return backend.journal_reader.cut() or Moment(0, 0.0)
 
-    def _cut(self) -> Moment:
-        return self._backend.journal_reader.cut() or Moment(0, 0.0)
 
-    def _size(self) -> int:
-        return self._backend.totals(EVERYWHERE, 0.0).bytes
+def _size(backend: FullBackend) -> int:
+    return backend.totals(EVERYWHERE, 0.0).bytes
