@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -326,23 +326,12 @@ def _reverse(
     return back
 
 
-def comes_after(transaction: Transaction, id: str | None, old: str) -> bool:
-    """Return whether the record *old* is in the chain of successors that begins with *id*."""
-
-    def successor(id: str) -> str | None:
-        found = transaction.writer.find([id]).get(id)
-        return found.record.superseded_by if found else None
-
-    return leads_to(id, old, successor)
-
-
-def leads_to(id: str | None, target: str, successor: Callable[[str], str | None]) -> bool:
-    """Return whether the chain of successors that begins with *id* contains *target*."""
-    seen = set[str]()
-    while id is not None and id != target and id not in seen:
-        seen.add(id)
-        id = successor(id)
-    return id == target
+def successors(transaction: Transaction, record: MemoryRecord) -> list[MemoryRecord]:
+    """Return the record that superseded *record*, the successor's successor, and so on."""
+    found: dict[str, MemoryRecord] = {}
+    while (later := successor_of(transaction, record)) is not None and later.id not in found:
+        record = found[later.id] = later
+    return list(found.values())
 
 
 def _refuse_hiding(
@@ -355,29 +344,18 @@ def _refuse_hiding(
     """
     if back.state != "superseded":
         return
-    refused, by = f"entry {seq} cannot be undone", back.superseded_by
-    successor = successor_of(transaction, back)
-    erased = successor is None or successor.state == "erased"
-    if erased or comes_after(transaction, by, back.id):
+    refused, chain = f"entry {seq} cannot be undone", successors(transaction, back)
+    if not chain or chain[0].state == "erased" or any(each.id == back.id for each in chain):
         raise ValidationError(
-            f"{refused}: record {by!r}, which superseded its record, is erased or superseded "
-            "by that"
+            f"{refused}: record {back.superseded_by!r}, which superseded its record, is erased or "
+            "superseded by that"
         )
-    last = _last_successor(transaction, back)
+    last = chain[-1]
     if now.state == "live" and last.state in ("forgotten", "erased"):
         hint = _HINTS.get(last.state, "")
         raise ValidationError(
             f"{refused}: record {last.id!r}, which superseded its record, is {last.state}{hint}"
         )
-
-
-def _last_successor(transaction: Transaction, record: MemoryRecord) -> MemoryRecord:
-    """Return the end of the chain of successors that begins with *record*."""
-    seen = set[str]()
-    while record.id not in seen and (later := successor_of(transaction, record)) is not None:
-        seen.add(record.id)
-        record = later
-    return record
 
 
 def _refuse_gaps(transaction: Transaction, seq: int) -> None:

@@ -40,7 +40,7 @@ from ..duplicates import DuplicateSearch, Match, combine, has_more_words, last_a
 from ..files import is_chunked, path_of
 from ..links import set_link
 from ..statements import MIN_DUPLICATE_COSINE, parse_record
-from ..undo import comes_after, leads_to
+from ..undo import successors
 from .merge_conflicts import key_conflicts, last_changed_at
 
 _MERGED_STATES: Final[tuple[State, ...]] = ("live", "superseded", "archived")
@@ -359,7 +359,7 @@ class _Merge:
         at_row, ours, _ = found
         record = row.record
         # If our record superseded the new record over there, the accesses are counted already.
-        counted = leads_to(self._successors.get(ours.id), record.id, self._successors.get)
+        counted = _leads_to(self._successors, ours.id, record.id)
         if has_more_words(record, ours):
             # The supersession comes right before: ``undo`` looks for supersessions there.
             supersede(self._transaction, at_row, ours, record.id)
@@ -402,12 +402,12 @@ class _Merge:
             later = {name: getattr(theirs, name) for name in _LATER_CHANGE_FIELDS}
             if ours.state == "live":
                 later["outcome"] = max(theirs.outcome, LOWEST_LIVE)
-                by = theirs.superseded_by
                 # Each store may have superseded the other's record: a circle would hide both. Nor
                 # does a text that lost supersede a chunk of the text that won.
-                hides = _place(ours) in self._kept or comes_after(self._transaction, by, theirs.id)
-                if theirs.state == "superseded" and not hides:
-                    later |= {"state": "superseded", "superseded_by": by}
+                if theirs.state == "superseded" and _place(ours) not in self._kept:
+                    chain = successors(self._transaction, theirs)
+                    if all(each.id != ours.id for each in chain):
+                        later |= {"state": "superseded", "superseded_by": theirs.superseded_by}
             after = replace(after, **later)
         if after.state == "live" and self._replaces(theirs, ours):
             after = replace(after, **{name: getattr(theirs, name) for name in _TEXT_FIELDS})
@@ -427,6 +427,15 @@ class _Merge:
         found = self._writer.find_ever([source, target])
         if source != target and not any(found[end].record.state == "erased" for end in found):
             set_link(self._transaction, found[source].record, link.kind, target, holds=True)
+
+
+def _leads_to(successors: Mapping[str, str | None], id: str, target: str) -> bool:
+    """Return whether the chain of *successors* of the record *id* contains *target*."""
+    seen = set[str]()
+    while (by := successors.get(id)) is not None and by not in seen:
+        seen.add(by)
+        id = by
+    return target in seen
 
 
 def _had_text(backend: FullBackend, id: str, record: MemoryRecord) -> bool:
