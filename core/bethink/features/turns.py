@@ -25,6 +25,7 @@ from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import takewhile
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -232,18 +233,15 @@ def _last_question(known: Sequence[Said | None], models: Container[str]) -> int:
 
 def _answers_anew(
     known: Sequence[Said | None], given: Sequence[Said], start: int, asked: int
-) -> set[int]:
+) -> Sequence[int]:
     """Return the numbers of the given turns that take the places of the known last answers.
 
     None do if the answers are the same.
     """
     author = None if known[-1] is None else known[-1][0]
-    anew = set[int]()
-    for number in range(asked + 1 - start, len(known) - start):
-        if number >= len(given) or given[number][0] != author:
-            break
-        anew.add(number)
-    return anew if any(given[number] != known[number + start] for number in anew) else set()
+    numbers = range(asked + 1 - start, min(len(known) - start, len(given)))
+    anew = list(takewhile(lambda number: given[number][0] == author, numbers))
+    return anew if any(given[number] != known[number + start] for number in anew) else ()
 
 
 def _match_by_count(
