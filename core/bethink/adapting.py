@@ -19,7 +19,6 @@ from .features.files import numbered as numbered
 from .features.keys import Held as Held
 from .features.keys import forget_if as forget_if
 from .features.keys import keys_between as keys_between
-from .features.keys import last_between as last_between
 from .features.keys import store_if as store_if
 from .features.keys import update_all as update_all
 from .features.keys import update_if as update_if

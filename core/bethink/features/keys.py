@@ -161,9 +161,3 @@ def keys_between(
     engine = check_store(store)._engine
     found = key_range(engine.backend, scope, low, high, engine.clock(), last=last)
     return engine.all_current([record for _, record in found])
-
-
-def last_between(store: MemoryStore, namespace: str, low: str, high: str) -> MemoryRecord | None:
-    """Return the live record with the greatest key from *low* to before *high*, or None."""
-    found = keys_between(store, namespace, low, high, last=1)
-    return found[0] if found else None

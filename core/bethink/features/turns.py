@@ -33,7 +33,7 @@ from ..memory.memories import check_store
 from ..model.namespaces import check_namespace
 from ..model.port import LogQuery
 from ..model.records import MemoryRecord
-from .keys import Held, keys_between, last_between, store_if
+from .keys import Held, keys_between, store_if
 
 if TYPE_CHECKING:
     from ..store import MemoryStore
@@ -323,8 +323,8 @@ def _place(
     conversation that is given again.
     """
     store, namespace = conversation.store, conversation.namespace
-    newest = last_between(store, namespace, conversation.low, conversation.high)
-    start = int(str(newest.key)[len(conversation.low) :]) + 1 if newest else 0
+    last = keys_between(store, namespace, conversation.low, conversation.high, last=1)
+    start = int(str(last[0].key)[len(conversation.low) :]) + 1 if last else 0
     size = conversation.first_free(start)
     first = max(0, size - 2 * len(turns) - _EXTRA_TURNS)
     latest = keys_between(store, namespace, conversation.key_at(first), conversation.high)
@@ -348,7 +348,7 @@ def _place(
             size += 1
         else:
             keys.append(None if known[at] in (None, said) else conversation.key_at(first + at))
-    return _id(newest), keys
+    return (last[0].id if last else None), keys
 
 
 def _id(record: MemoryRecord | None) -> str | None:

@@ -11,7 +11,6 @@ from bethink.adapting import (
     Held,
     forget_if,
     keys_between,
-    last_between,
     store_if,
     update_all,
     update_if,
@@ -23,10 +22,8 @@ def test_a_range_has_its_lower_bound_and_not_its_upper(store: MemoryStore) -> No
         store.store(f"value of {key}", key=key)
     store.store("elsewhere", key="b", namespace="other")
     assert [each.key for each in keys_between(store, "default", "a", "c")] == ["a", "b"]
-    last = last_between(store, "default", "a", "d")
-    assert last is not None
-    assert last.key == "c"
-    assert last_between(store, "default", "e", "f") is None
+    assert [each.key for each in keys_between(store, "default", "a", "d", last=1)] == ["c"]
+    assert keys_between(store, "default", "e", "f", last=1) == []
 
 
 def test_a_write_is_refused_as_a_whole_unless_the_condition_holds(store: MemoryStore) -> None:
