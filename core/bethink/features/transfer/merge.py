@@ -200,9 +200,7 @@ class _Merge:
         self._writer = transaction.writer
         self._duplicates = duplicates
         duplicates.begin(transaction)
-        keyed = [
-            row.record for row in foreign.rows if row.record.state == "live" and row.record.key
-        ]
+        keyed = [row.record for row in foreign.rows if row.record.id in foreign.changed_at]
         places = Counter(map(_place, keyed))
         self._chunked = {place for place, chunks in places.items() if chunks > 1}
         self._ids: dict[str, str] = {}  # foreign id -> id here

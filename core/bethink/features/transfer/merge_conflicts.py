@@ -91,9 +91,8 @@ def key_conflicts(
 
 
 def _texts(records: Iterable[MemoryRecord]) -> dict[tuple[str, str], Sequence[MemoryRecord]]:
-    """Return the live records with a key, by namespace and path, in order of the text."""
+    """Return *records*, live and with a key, by namespace and path, in order of the text."""
     texts: dict[tuple[str, str], list[MemoryRecord]] = {}
     for record in records:
-        if record.state == "live" and record.key is not None:
-            texts.setdefault((record.namespace, path_of(record)), []).append(record)
+        texts.setdefault((record.namespace, path_of(record)), []).append(record)
     return {place: sorted(chunks, key=start_byte) for place, chunks in texts.items()}
