@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import compress
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -20,9 +20,9 @@ from ...memory.writing import retire
 from ...model.namespaces import Scope
 from ...model.port import Page, Stored
 from ...model.progress import Tell
-from ...model.records import MemoryRecord, State
+from ...model.records import State, different
 from ...model.values import Value
-from ...storage import FullBackend
+from ...storage import ACCESS_FIELDS, FullBackend
 from .exporter import dump
 from .importer import load
 from .merge import check_other
@@ -90,8 +90,4 @@ def _compared(found: list[Stored], backend: FullBackend) -> Iterator[bool]:
         copies = backend.find([record.id for record in batch])
         for record in batch:
             copy = copies.get(record.id)
-            yield copy is not None and _still(copy.record) == _still(record)
-
-
-def _still(record: MemoryRecord) -> MemoryRecord:
-    return replace(record, access_count=0, last_accessed_at=None)
+            yield copy is not None and ACCESS_FIELDS.issuperset(different(copy.record, record))

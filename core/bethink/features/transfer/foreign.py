@@ -29,6 +29,7 @@ from ...model.records import (
     embedded_text,
     non_empty_fields,
 )
+from ...storage import ACCESS_FIELDS
 from ..duplicates import last_access
 from ..history import take_snapshot
 from ..links import LINK_ACTIONS, check_ends, check_kind, set_link
@@ -43,8 +44,6 @@ _EARNED_FIELDS: Final[Mapping[str, Any]] = {
     **{"state": "live", "superseded_by": None},
 }
 """Fields that use changes, as a new record has them."""
-_ACCESSES: Final = frozenset(("access_count", "last_accessed_at"))
-"""A change of these alone is no update."""
 _OTHER_ACTIONS: Final = frozenset(("store", "erase", "touch", "snapshot", *LINK_ACTIONS))
 """Actions of entries that do not change the fields of a record."""
 _PLACE_FIELDS: Final = ("id", "namespace", "key", "created_at")
@@ -112,7 +111,7 @@ def foreign_record(
     record = replace(last, **_EARNED_FIELDS, updated_at=last.created_at)
     for change in past or (PastChange(last.created_at, "store", {}),):
         at = checks.timestamp("at", change.at)
-        if versions and not change.fields.keys() <= _ACCESSES:
+        if versions and not change.fields.keys() <= ACCESS_FIELDS:  # else no update
             record = replace(record, updated_at=at)
         action = checks.label("action", change.action)
         if (action in _OTHER_ACTIONS) if versions else (action != "store"):
