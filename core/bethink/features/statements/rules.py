@@ -7,7 +7,7 @@ different number, a word exchanged for another. The verdict does not depend on t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Final, Literal, TypeAlias
@@ -372,18 +372,19 @@ def _renamed(pair: _Pair) -> Finding | None:
         return None
     x, y = pair.x.terms, pair.y.terms
     for post in sorted(lex.UNIQUE & pair.common):
-        one, two, kept = _first_difference(x[x.index(post) :], y[y.index(post) :])
-        if kept > 1 and one in pair.a.names and two in pair.b.names:
-            return "likely", "value", f"{one} / {two}"
+        one, two = x[x.index(post) :], y[y.index(post) :]
+        at = _agreement(one, two)
+        go_on = 1 < at < min(len(one), len(two))
+        if go_on and one[at] in pair.a.names and two[at] in pair.b.names:
+            return "likely", "value", f"{one[at]} / {two[at]}"
     return None
 
 
-def _first_difference(s: tuple[str, ...], t: tuple[str, ...]) -> tuple[str, str, int]:
-    """Return the first differing terms of two sequences that both go on, and the places."""
-    for place, (one, two) in enumerate(zip(s, t, strict=False)):
-        if one != two:
-            return one, two, place
-    return "", "", 0
+def _agreement(s: Sequence[str], t: Sequence[str]) -> int:
+    """Return the number of terms at the beginning that are equal in both sequences."""
+    pairs = zip(s, t, strict=False)
+    differing = (place for place, (one, two) in enumerate(pairs) if one != two)
+    return next(differing, min(len(s), len(t)))
 
 
 def _is_exclusive(before: tuple[str, ...], after: tuple[str, ...], single: bool) -> bool:
@@ -404,13 +405,8 @@ def _replaced_terms(
     s: tuple[str, ...], t: tuple[str, ...]
 ) -> tuple[tuple[str, ...], tuple[str, ...], int]:
     """Remove the common beginning and end of two sequences; return the middles and their starts."""
-    size = min(len(s), len(t))
-    start = 0
-    while start < size and s[start] == t[start]:
-        start += 1
-    end = 0
-    while end < size - start and s[-1 - end] == t[-1 - end]:
-        end += 1
+    start = _agreement(s, t)
+    end = _agreement(s[start:][::-1], t[start:][::-1])
     return s[start : len(s) - end], t[start : len(t) - end], start
 
 
