@@ -7,6 +7,7 @@ tokenizer, the stemmer, the stop words, the dates or the sentences therefore req
 """
 
 from .dates import MONTHS as MONTHS
+from .dates import WEEKDAYS as WEEKDAYS
 from .dates import date_words as date_words
 from .dates import utc as utc
 from .emoji import PICTURES as PICTURES

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import Final, NamedTuple, TypeAlias
 
 from ..model.patterns import lazy_pattern
-from .dates import MONTHS, utc
+from .dates import MONTHS, WEEKDAYS, utc
 
 _Days: TypeAlias = tuple[datetime, datetime]
 """The first day, and the day after the last day."""
@@ -23,7 +23,6 @@ _Rule: TypeAlias = Callable[[re.Match[str], datetime], _Days]
 
 _DAY: Final = timedelta(days=1)
 _UNITS: Final = {"day": 1, "week": 7, "month": 30.44, "year": 365.25}  # days
-_WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _NUMBERS: Final = {
     "a": 1, "an": 1, "one": 1, "two": 2, "couple": 2, "three": 3, "few": 3, "four": 4, "five": 5,
     "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12,
@@ -115,7 +114,7 @@ def _weekend(match: re.Match[str], today: datetime) -> _Days:
 
 
 def _weekday(match: re.Match[str], today: datetime) -> _Days:
-    back = (today.weekday() - _WEEKDAYS.index(match["weekday"])) % 7
+    back = (today.weekday() - WEEKDAYS.index(match["weekday"])) % 7
     return _one_day(today - (back or 7) * _DAY)
 
 
@@ -156,13 +155,13 @@ _RULES: Final[tuple[tuple[re.Pattern[str], _Rule], ...]] = tuple(
         (r"this (?P<unit>week|month|year)", _this),
         (r"(?:last|previous) (?P<unit>week|month|year)", _last),
         (r"(?:last|past|previous|over the) weekend", _weekend),
-        (rf"(?:last|past|previous) (?P<weekday>{'|'.join(_WEEKDAYS)})", _weekday),
+        (rf"(?:last|past|previous) (?P<weekday>{'|'.join(WEEKDAYS)})", _weekday),
         (r"(?P<date>\d{4}-\d\d-\d\d)", _date),
         (rf"{_DAY_OF_MONTH} (?:of )?{_MONTH}(?:,? {_YEAR})?", _day_of_month),
         (rf"{_MONTH} {_DAY_OF_MONTH}(?:,? {_YEAR})?", _day_of_month),
         (rf"{_MONTH},? {_YEAR}", _month),
         (rf"(?:in|during|of|last|this|early|late|mid) {_MONTH}(?P<year>)", _month),
         (rf"(?:in|during|of|for|from) {_YEAR}", _year),
-        (rf"(?:did|was|were|had)\b.* on (?:the )?(?P<weekday>{'|'.join(_WEEKDAYS)})", _weekday),
+        (rf"(?:did|was|were|had)\b.* on (?:the )?(?P<weekday>{'|'.join(WEEKDAYS)})", _weekday),
     )
 )

@@ -13,7 +13,7 @@ from operator import itemgetter
 from typing import Final
 
 from ..model.patterns import lazy_pattern
-from .dates import MONTHS
+from .dates import MONTHS, WEEKDAYS
 from .emoji import is_emoji
 from .tokenizer import terms
 from .word_lists import STOP_WORDS
@@ -22,8 +22,7 @@ _QUESTION_MARKS: Final = ("?", "\uff1f", "\u061f")
 _CLOSING_MARKS: Final = " \t\r\n!\"'\u201d\u2019)]*_~`"
 _TIMES: Final = (
     "yesterday today tonight tomorrow ago recently minute hour day week weekend month year decade "
-    "century morning noon afternoon evening night midnight spring summer autumn winter monday "
-    "tuesday wednesday thursday friday saturday sunday"
+    "century morning noon afternoon evening night midnight spring summer autumn winter"
 )
 _FIRST: Final = itemgetter(0)
 # Verbs that make a story of "Always wanted …" and small talk of "Never mind".
@@ -67,7 +66,7 @@ def count_content_words(found: Iterable[str]) -> int:
 
 @cache
 def _time_terms() -> frozenset[str]:
-    return frozenset(terms(" ".join((_TIMES, *MONTHS))))
+    return frozenset(terms(" ".join((_TIMES, *WEEKDAYS, *MONTHS))))
 
 
 @cache

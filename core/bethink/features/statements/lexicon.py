@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ...text import MONTHS as _MONTHS
 from ...text import STOP_WORDS, read_sections, stem, word_set
+from ...text import WEEKDAYS as _WEEKDAYS
 
 _LISTS = read_sections(Path(__file__).with_name("lexicon.txt"))
 
@@ -79,7 +80,6 @@ PREFIXES = ("un", "in", "im", "ir", "dis", "non", "de", "mis")
 
 MONTHS = {form: name for name in _MONTHS for form in (name, name[:3])} | {"sept": "september"}
 """Names of months by all forms."""
-_WEEKDAYS = word_set("monday tuesday wednesday thursday friday saturday sunday")
 WEEKDAYS = {form: name for name in _WEEKDAYS for form in (name, name + "s")}
 _COUNT = "two three four five six seven eight nine ten eleven twelve"
 NUMBERS = {word: str(number) for number, word in enumerate(_COUNT.split(), 2)} | {
@@ -101,13 +101,13 @@ SCALES = {"k": 1e3, "thousand": 1e3, "m": 1e6, "million": 1e6, "bn": 1e9, "billi
 
 SHARES = word_set("% percent")
 HOURS = word_set("am pm oclock")
-ORDINALS = word_set("st nd rd th of the")
+ORDINAL_ENDINGS = word_set("st nd rd th")
+ORDINALS = ORDINAL_ENDINGS | {"of", "the"}
 
 NUMBERED = _words("NUMBERED")
 """Things with a number for a name: "ticket 3"."""
 
 DETERMINERS = word_set("the my our")
-ORDINAL_ENDINGS = word_set("st nd rd th")
 FIRST_PERSON = word_set("i my me mine we our us im ive id")
 SUBJECTS = FIRST_PERSON | word_set("user users")
 """Words for the subject of a memory, such as the user, that say nothing about the statement."""
@@ -173,6 +173,6 @@ MODIFIERS = QUANTIFIERS | PRONOUNS | _words("MODIFIERS")
 """Words that make a second statement about an equal subject."""
 BASE_FORMS = {short: word for short, word in map(str.split, _items("BASE_FORMS"))}
 """Variants of words of MANNER, by the form that counts."""
-_ALWAYS_COMPARED = DENIALS | HOURS | WEEKDAYS.keys() | MONTHS.keys() | NUMBERS.keys()
+_ALWAYS_COMPARED = DENIALS | HOURS | VALUES
 NO_CONTENT = STOP_WORDS | _EMPTY | SUBJECTS | _ALWAYS_COMPARED
 """Words that say nothing about the subject of a statement."""
