@@ -7,6 +7,6 @@ from .interface import Memory as Memory
 from .interface import MemoryItem as MemoryItem
 from .interface import ScoredRecord as ScoredRecord
 from .keyed import KeyedMemory as KeyedMemory
+from .keyed import VectorMemory as VectorMemory
 from .resident import LongTermMemory as LongTermMemory
 from .resident import ShortTermMemory as ShortTermMemory
-from .vectors import VectorMemory as VectorMemory
