@@ -13,28 +13,26 @@ from ...model.namespaces import EVERYWHERE, Scope, check_scope
 from ...model.progress import Progress, telling
 from ...storage import file_of, replace_file
 from ..lazy_names import lazy_names
-from .lines import LONGEST_LINE as LONGEST_LINE
+from .lines import LONGEST_LINE
 
 if TYPE_CHECKING:
     from .archive import Archived as Archived
-    from .exporter import Target as Target
+    from .exporter import Target
     from .foreign import ForeignLink as ForeignLink
     from .foreign import ForeignRecord as ForeignRecord
     from .foreign import PastChange as PastChange
     from .foreign import foreign_link as foreign_link
     from .foreign import foreign_record as foreign_record
     from .foreign import import_foreign as import_foreign
-    from .importer import Source as Source
+    from .importer import Source
     from .merge import Merged as Merged
 
 __getattr__ = lazy_names(
     __name__,
     {
         "archive": "Archived",
-        "exporter": "Target",
         "foreign": "ForeignLink ForeignRecord PastChange "
         "foreign_link foreign_record import_foreign",
-        "importer": "Source",
         "merge": "Merged",
     },
 )
