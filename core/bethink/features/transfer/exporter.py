@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from array import array
 from bisect import bisect_right
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from heapq import merge
 from itertools import chain
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from tempfile import mkstemp
 from typing import Any, Final, Protocol, TypeAlias
@@ -21,7 +22,6 @@ from ...model.filters import Filter, matches
 from ...model.namespaces import EVERYWHERE, Scope
 from ...model.port import EMBEDDED
 from ...model.progress import Tell, counted
-from ...model.records import Snapshot
 from ...storage import Entry, FullScan, make_folder, replace_file
 from ..links import LINK_ACTIONS
 from .lines import (
@@ -104,13 +104,15 @@ class _Selection:
                 yield record_line(row.record, row.vectors.get(EMBEDDED))
 
     def history(self) -> Iterator[str]:
-        """Yield the lines of entries and snapshots, in order."""
-        snapshots = deque(self._everything.snapshots())
-        for entry, vectors in self._entries():
-            if kept := self._about(entry):
-                yield from _taken_before(snapshots, entry.seq)
-                yield entry_line(kept, vectors)
-        yield from _taken_before(snapshots, self._everything.head() + 1)
+        """Return the lines of entries and snapshots, in order; a snapshot follows its entry."""
+        entries = (
+            (entry.seq, entry_line(kept, vectors))
+            for entry, vectors in self._entries()
+            if (kept := self._about(entry))
+        )
+        taken = sorted(self._everything.snapshots(), key=attrgetter("seq", "at", "name"))
+        snapshots = ((each.seq, snapshot_line(each)) for each in taken)
+        return (line for _, line in merge(entries, snapshots, key=itemgetter(0)))
 
     def _entries(self) -> Iterator[tuple[Entry, Mapping[str, Vector]]]:
         few = self._ids is not None and len(self._ids) <= _MAX_LISTED_IDS
@@ -140,14 +142,6 @@ class _Selection:
             undone = bisect_right(self._kept, changes["undoes"])
             return entry._replace(changes={**changes, "undoes": undone})
         return entry
-
-
-def _taken_before(snapshots: deque[Snapshot], seq: int) -> Iterator[str]:
-    """Remove the snapshots before entry *seq* from *snapshots*; return the lines."""
-    taken: list[Snapshot] = []
-    while snapshots and snapshots[0].seq < seq:
-        taken.append(snapshots.popleft())
-    yield from map(snapshot_line, sorted(taken, key=lambda each: (each.at, each.name)))
 
 
 def _write(engine: Engine, target: Target, lines: Iterable[str]) -> None:
