@@ -48,6 +48,7 @@ MISTAKES = [
     ("KeyedMemory()", "ArgumentError", "KeyedMemory: missing a required argument: 'store'"),
     ("Files('mine.db')", "ValidationError", "MemoryStore(path) opens one"),
     ("MessageLog(store)", "ArgumentError", "missing a required argument: 'session'"),
+    ("MessageLog.sessions('mine.db')", "ValidationError", "MemoryStore(path) opens one"),
     # embedders and rankings
     ("OpenAIEmbedder().embed(['a'])", "EmbedderError", "set OPENAI_API_KEY, or pass api_key"),
     ("OpenAIEmbedder(key='x')", "ArgumentError", "use 'api_key'"),
@@ -56,6 +57,8 @@ MISTAKES = [
     ("HashEmbedder(dims=8)", "ArgumentError", "use 'dimension'"),
     ("HashEmbedder('256')", "ValidationError", "dimension must be an int"),
     ("HashEmbedder().embed('text')", "ValidationError", "a list of strings, not one string"),
+    ("HashEmbedder().embed(None)", "ValidationError", "a list of strings, not NoneType"),
+    ("StaticEmbedder().embed(t for t in 'ab')", "ValidationError", "not generator"),
     ("WeightedSum(importance_weight=1)", "ArgumentError", "known: similarity, recency"),
     ("FiveSignal(5)", "ArgumentError", "takes nothing without a name"),
     ("DecayProduct()", "ArgumentError", "missing a required argument: 'rate'"),
@@ -133,6 +136,7 @@ MISTAKES = [
     ("store.pack('x', count_tokens=5)", "ValidationError", "must be a function"),
     ("store.pack('x', count_tokens=str.split)", "ValidationError", "must return a number"),
     ("context_block('text')", "ValidationError", "records or results of recall"),
+    ("context_block(None)", "ValidationError", "a list of records or results, not NoneType"),
     # reading and changing
     ("store.get()", "ValidationError", "an id or a key"),
     ("store['nobody']", "NotFoundError", "record 'nobody' was not found"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from abc import abstractmethod
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Collection, Coroutine, Sequence
 from importlib import import_module
 from typing import Any, Protocol, runtime_checkable
 
@@ -51,9 +51,10 @@ def normalise(matrix: npt.ArrayLike) -> Matrix:
 
 
 def check_texts(texts: Sequence[str]) -> Sequence[str]:
-    """Return *texts* if a list of strings; refuse a single string."""
-    if isinstance(texts, str):
-        raise ValidationError("texts must be a list of strings, not one string")
+    """Return *texts* if a list of strings."""
+    if isinstance(texts, str) or not isinstance(texts, Collection):
+        given = "one string" if isinstance(texts, str) else type(texts).__name__
+        raise ValidationError(f"texts must be a list of strings, not {given}")
     for text in texts:
         if not isinstance(text, str):
             raise ValidationError(f"texts must be strings, not {type(text).__name__}")

@@ -79,7 +79,7 @@ class MessageLog:
     @staticmethod
     def sessions(store: MemoryStore, *, namespace: str = "messages") -> list[str]:
         """Return the sessions that have messages, sorted."""
-        names = store.namespaces(Subtree(namespace))
+        names = check_store(store).namespaces(Subtree(namespace))
         sessions = (name[len(namespace) + 1 :] for name in names)
         return sorted(unsegment(name) for name in sessions if name and "/" not in name)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ...calls import suggesting
 from ...embedders import LazyEmbedder, check_rows
 from ...errors import EmbedderError, ValidationError
-from ...model.fields import integer
+from ...model.fields import integer, label, number
 
 if TYPE_CHECKING:
     from urllib.request import Request
@@ -51,7 +51,8 @@ class OpenAIEmbedder(LazyEmbedder):
         zero: float | None = None,
         share: float | None = None,
     ) -> None:
-        name = f"openai/{model}" if dimension is None else f"openai/{model}-{dimension}"
+        shortened = "" if dimension is None else f"-{dimension}"
+        name = f"openai/{label('model', model)}{shortened}"
         known = _OPENAI_DIMENSIONS.get(model)
         length = known if dimension is None else dimension
         super().__init__(name, length, floor=floor, zero=zero, share=share)
@@ -62,7 +63,7 @@ class OpenAIEmbedder(LazyEmbedder):
         self._batch_size = integer("batch_size", batch_size, 1)
         self._timeout = timeout
         self._retries = integer("retries", retries, 0)
-        self._backoff = backoff
+        self._backoff = number("backoff", backoff, 0.0, 1e6)
 
     def __getstate__(self) -> dict[str, Any]:
         return super().__getstate__() | {"_api_key": None}
@@ -84,7 +85,7 @@ class OpenAIEmbedder(LazyEmbedder):
         if not base and not key:
             raise self._failure("no API key; set OPENAI_API_KEY, or pass api_key")
         base = base or "https://api.openai.com/v1"
-        if not base.startswith(("http://", "https://")):
+        if not str(base).startswith(("http://", "https://")):
             raise ValidationError("base_url must start with http:// or https://")
         body: dict[str, Any] = {"input": texts, "encoding_format": "float"}
         body["model"] = self._model_name

@@ -55,6 +55,8 @@ def context_block(
     Turns of a thread stand together under the thread and the day, other memories under the
     category, in order of occurrence. *nonce* returns the fence's number, and must be hard to guess.
     """
+    if not isinstance(memories, Iterable):
+        fail(f"memories must be a list of records or results, not {type(memories).__name__}")
     records = [each.memory if isinstance(each, RecallResult) else each for each in memories]
     for each in records:
         if not isinstance(each, MemoryRecord):
