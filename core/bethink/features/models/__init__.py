@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 from ..lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from .minilm import MiniLMEmbedder
-    from .openai import OpenAIEmbedder
-    from .sentence_transformers import SentenceTransformerEmbedder
+    from .minilm import MiniLMEmbedder as MiniLMEmbedder
+    from .openai import OpenAIEmbedder as OpenAIEmbedder
+    from .sentence_transformers import SentenceTransformerEmbedder as SentenceTransformerEmbedder
 
-__all__ = ["MiniLMEmbedder", "OpenAIEmbedder", "SentenceTransformerEmbedder"]
 __getattr__ = lazy_names(
     __name__,
     {

@@ -36,9 +36,8 @@ from ...model.port import Page
 from ...model.records import Explanation, LazyResults, MemoryRecord, RecallResult, SortField, When
 from ...text import rough_tokens
 from .knapsack import best_subset
-from .layout import Layout, context_block, new_nonce
-
-__all__ = ["Budget", "Packed", "PackingVerbs", "TokenCounter", "context_block", "pack"]
+from .layout import Layout, new_nonce
+from .layout import context_block as context_block
 
 TokenCounter: TypeAlias = Callable[[str], float]
 
