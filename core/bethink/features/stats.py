@@ -96,7 +96,7 @@ def _live_counts(totals: Totals) -> tuple[dict[str, int], dict[str, int], dict[s
     categories, outcomes, days = Counter[str](), Counter[float](), Counter[int]()
     for (state, category, outcome, day), count in totals.counts.items():
         if state == "live":
-            outcomes[outcome] += count
+            outcomes[outcome + 0.0] += count  # never -0.0
             days[day] += count
             if category is not None:
                 categories[category] += count

@@ -16,6 +16,7 @@ from bethink import (
     StoreClosedError,
     Subtree,
 )
+from bethink.adapting import foreign_record, import_foreign
 from bethink.model.records import Listed
 
 
@@ -70,6 +71,12 @@ def test_stats_of_namespaces_count_what_is_inside() -> None:
         assert stats.outcomes == {"0.0": 1}
         assert stats.bytes == store.stats().bytes
         assert store.stats(namespace="nowhere").states["live"] == 0
+
+
+def test_an_outcome_a_little_below_nothing_is_told_as_nothing(store: MemoryStore) -> None:
+    given = {"namespace": "default", "content": "x", "outcome": -0.04}
+    import_foreign(store, [foreign_record(store, {"id": "r1", **given})])
+    assert store.stats().outcomes == {"0.0": 1}
 
 
 def test_stats_tell_the_facts_of_the_file(tmp_path: Path) -> None:
