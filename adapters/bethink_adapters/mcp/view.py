@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal
 
-from bethink import LogEntry, MemoryRecord, NotFoundError
+from bethink import MemoryRecord
 from bethink.adapting import Scope
 
 from ..surface.visible import Visible
@@ -36,15 +36,3 @@ class View(Visible):
         wanted = list(ids)
         found = self.store.all(namespace=self.seen, where={"id": {"$in": wanted}}, state=state)
         return [each.id for each in found]
-
-    def entry(self, number: int) -> LogEntry:
-        """Return the visible journal entry *number*, or raise ``NotFoundError``.
-
-        Where namespaces are hidden, the entry of a move is hidden, too: undone, the move would show
-        the former text of another namespace.
-        """
-        found = self.store.entry(number)
-        moved = found.action != "store" and "namespace" in found.changes
-        if not self.sees(found.namespace) or (moved and self.names):
-            raise NotFoundError("journal entry", str(number))
-        return found

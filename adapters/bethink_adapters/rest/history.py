@@ -27,7 +27,9 @@ def history(
 ) -> Response:
     """List the journal entries of a memory, the newest first."""
     caller.known([id])
-    return Json({"items": dicts(caller.store.log(limit=limit, id=id, skip_damaged=True))})
+    scope = caller.seen if caller.names else None
+    found = caller.store.log(limit=limit, id=id, namespace=scope, skip_damaged=True)
+    return Json({"items": dicts(found)})
 
 
 @routes.get("/memories/{id}/vectors", responses=told(results.Vector))
@@ -71,10 +73,9 @@ def log(
 @routes.post("/undo", responses=told(MemoryRecord))
 def undo(caller: Client, body: UndoBody) -> Response:
     """Undo a journal entry by a new entry."""
-    if not caller.sees(caller.store.entry(body.seq).namespace):
-        raise NotFoundError("journal entry", str(body.seq))
+    entry = caller.entry(body.seq)
     with state_conflicts():
-        return replies.memory(caller.store.undo(body.seq))
+        return replies.memory(caller.store.undo(entry.seq))
 
 
 @routes.get("/snapshots", responses=told(results.Snapshots))

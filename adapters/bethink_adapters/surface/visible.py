@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bethink import EVERYWHERE, MemoryRecord, MemoryStore, NotFoundError, Subtree
+from bethink import EVERYWHERE, LogEntry, MemoryRecord, MemoryStore, NotFoundError, Subtree
 from bethink.adapting import Scope, covers
 
 from .location import home_namespace
@@ -54,3 +54,17 @@ class Visible:
         if record is None or not self.sees(record.namespace):
             raise NotFoundError("memory", id)
         return record
+
+    def entry(self, number: int) -> LogEntry:
+        """Return the visible journal entry *number*, or raise ``NotFoundError``.
+
+        Where namespaces are hidden, an entry of a memory that is elsewhere by now is hidden, and so
+        is the entry of a move: undone, the move would show the former text of another namespace.
+        """
+        found = self.store.entry(number)
+        if self.names:
+            moved = found.action != "store" and "namespace" in found.changes
+            newest = self.store.log(limit=1, id=found.id)
+            if moved or not all(self.sees(each.namespace) for each in (found, *newest)):
+                raise NotFoundError("journal entry", str(number))
+        return found

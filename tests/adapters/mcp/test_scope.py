@@ -96,6 +96,19 @@ def test_a_memory_that_moved_here_does_not_tell_what_it_said_before(
     assert "not found" in inside.refusal("restore", entry=moved["seq"])
 
 
+def test_a_memory_that_moved_away_is_not_changed_by_its_old_entries(
+    inside: Host, tmp_path: Path
+) -> None:
+    with MemoryStore(tmp_path / "memory.db") as store:
+        own = store.store("The safe is old", namespace="team").id
+        store.update(own, importance=0.9)
+        [change] = store.log(limit=1)
+        store.update(own, namespace="bank", content="The safe opens with 4713")
+        message = inside.refusal("restore", entry=change.seq)
+        assert "not found" in message
+        assert store[own].importance == 0.9
+
+
 def test_a_task_linked_with_a_memory_outside_tells_nothing_of_the_memory(
     inside: Host, secret: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

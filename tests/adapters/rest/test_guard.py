@@ -124,6 +124,25 @@ def test_bound_token_sees_its_namespaces_alone(client: Client, store: MemoryStor
     assert client().get("/v1/threads").json() == {"items": []}
 
 
+def test_bound_token_does_not_see_what_a_memory_said_elsewhere(
+    client: Client, store: MemoryStore
+) -> None:
+    came = store.store("The secret port is 80", namespace="users/bob")
+    store.update(came.id, namespace="users/ann", content="The port is known")
+    [move] = store.log(limit=1)
+    http = client(ANN)
+    [told] = http.get(f"/v1/memories/{came.id}/history").json()["items"]
+    assert told["seq"] == move.seq
+    assert http.post("/v1/undo", json={"seq": move.seq}).status_code == 404
+    left = store.store("The port is 90", namespace="users/ann")
+    store.update(left.id, importance=0.9)
+    [change] = store.log(limit=1)
+    store.update(left.id, namespace="users/bob", content="The secret port is 91")
+    assert http.post("/v1/undo", json={"seq": change.seq}).status_code == 404
+    assert client().post("/v1/undo", json={"seq": change.seq}).status_code == 200
+    assert len(client().get(f"/v1/memories/{came.id}/history").json()["items"]) == 2
+
+
 @pytest.mark.parametrize(
     ("method", "path"),
     [
