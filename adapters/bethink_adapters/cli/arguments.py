@@ -190,4 +190,8 @@ def elsewhere(context: Context, otherwise: str = "nothing found") -> str:
 
 def entry_of(text: str) -> int:
     """Return the number of a journal entry, written as 12 or as #12."""
+    from argparse import ArgumentTypeError
+
+    if not text.removeprefix("#").isdecimal():
+        raise ArgumentTypeError(f"an entry is a number such as 12 or #12, not {text!r}")
     return int(text.removeprefix("#"))

@@ -202,3 +202,8 @@ def test_every_command_and_synonym_has_help(name: str, run: Run) -> None:
     assert done.code == 0
     assert done.out.startswith(f"usage: bethink {BY_NAME[name].name}")
     assert all(len(line) <= 80 for line in done.out.splitlines())
+
+
+def test_a_wrong_entry_is_answered_with_the_form_of_an_entry(run: Run) -> None:
+    told = "an entry is a number such as 12 or #12, not 'x'"
+    assert all(told in run(*words).err for words in (["undo", "x"], ["log", "--since", "x"]))
