@@ -22,7 +22,7 @@ from bethink.adapting import (
     to_json,
 )
 
-from .scripts import Script, Server, decoded
+from .scripts import Server, decoded
 
 if TYPE_CHECKING:
     from .scripts import Client
@@ -43,7 +43,7 @@ local function place(newest)
   if newest or not known then put_last(remembered) end
 end
 """
-_CHANGE: Final = Script(
+_CHANGE: Final = (
     _PLACES
     + """
 local value, newest, expected, before = ARGV[2], ARGV[3], ARGV[4], ARGV[5]
@@ -55,7 +55,7 @@ place(newest == '1')
 return 1
 """
 )
-_INCREMENT: Final = Script(
+_INCREMENT: Final = (
     _PLACES
     + """
 local sum = redis.pcall('HINCRBY', values, key, ARGV[2])
@@ -66,28 +66,28 @@ return redis.call('HGET', values, key)
 )
 """Add whole numbers of 64 bits; nil for a value or a sum of a different kind."""
 
-_FORGET: Final = Script("""
+_FORGET: Final = """
 if redis.call('HDEL', KEYS[1], ARGV[1]) == 0 then return nil end
 redis.call('ZREM', KEYS[2], ARGV[1])
 redis.call('ZREM', KEYS[3], ARGV[1])
 return 1
-""")
-_CLEAR: Final = Script("""
+"""
+_CLEAR: Final = """
 local count = redis.call('HLEN', KEYS[1])
 if count == 0 then return nil end
 redis.call('DEL', unpack(KEYS))
 return count
-""")
-_READ: Final = Script("return redis.call('HGET', KEYS[1], ARGV[1])")
-_COUNT: Final = Script("return redis.call('HLEN', KEYS[1])")
-_ITEMS: Final = Script("""
+"""
+_READ: Final = "return redis.call('HGET', KEYS[1], ARGV[1])"
+_COUNT: Final = "return redis.call('HLEN', KEYS[1])"
+_ITEMS: Final = """
 local found = {}
 for _, key in ipairs(redis.call('ZRANGE', KEYS[2], ARGV[1], -1)) do
   found[#found + 1] = key
   found[#found + 1] = redis.call('HGET', KEYS[1], key)
 end
 return found
-""")
+"""
 
 
 @suggesting

@@ -31,7 +31,7 @@ from bethink.adapting import (
     to_json,
 )
 
-from .scripts import Script, Server, decoded
+from .scripts import Server, decoded
 
 if TYPE_CHECKING:
     from .scripts import Client
@@ -45,7 +45,7 @@ local function drop(id)
 end
 for _, id in ipairs(redis.call('ZRANGEBYSCORE', expiring, '-inf', ARGV[1])) do drop(id) end
 """
-_APPEND: Final = Script(
+_APPEND: Final = (
     _DROP
     + """
 local first = 3 + ARGV[2]
@@ -67,8 +67,7 @@ end
 return 1
 """
 )
-_MESSAGES: Final = Script(
-    """
+_MESSAGES: Final = """
 local records, order, expiring = KEYS[1], KEYS[2], KEYS[3]
 local expired, gone, most = {}, 0, tonumber(ARGV[2])
 for _, id in ipairs(redis.call('ZRANGEBYSCORE', expiring, '-inf', ARGV[1])) do
@@ -81,8 +80,7 @@ end
 for at = #kept, 1, -1 do found[#found + 1] = redis.call('HGET', records, kept[at]) end
 return found
 """
-)
-_POP: Final = Script(
+_POP: Final = (
     _DROP
     + """
 local id = redis.call('ZRANGE', order, -1, -1)[1]
@@ -92,7 +90,7 @@ drop(id)
 return found
 """
 )
-_CLEAR: Final = Script(
+_CLEAR: Final = (
     _DROP
     + """
 local count = redis.call('ZCARD', order)
@@ -101,7 +99,7 @@ redis.call('DEL', unpack(KEYS))
 return count
 """
 )
-_COUNT: Final = Script(
+_COUNT: Final = (
     "return redis.call('ZCARD', KEYS[2]) - redis.call('ZCOUNT', KEYS[3], '-inf', ARGV[1])"
 )
 _START: Final = "bethink:{log/"

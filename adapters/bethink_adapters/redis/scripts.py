@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from hashlib import sha1
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -38,22 +37,11 @@ class NotReplicatedError(StorageError):
         self.confirmed = confirmed
 
 
-@dataclass(frozen=True, slots=True)
-class Script:
-    """A text in Lua. A result of nil or of a list says that the script changed nothing."""
-
-    text: str
-
-    def calls(self) -> Iterator[tuple[str, str]]:
-        """Yield the command by digest, and the command for a server without the script."""
-        yield "EVALSHA", sha1(self.text.encode(), usedforsecurity=False).hexdigest()
-        yield "EVAL", self.text
-
-
 class Server:
-    """The server or cluster of a *client*, where scripts run.
+    """The server or cluster of a *client*, where scripts in Lua run.
 
-    A write waits up to *wait_seconds* until *wait* replicas have confirmed the write.
+    A result of nil or of a list says that a script changed nothing. A write waits up to
+    *wait_seconds* until *wait* replicas have confirmed the write.
     """
 
     def __init__(self, client: Client, wait: int = 0, wait_seconds: float = 1.0) -> None:
@@ -68,12 +56,12 @@ class Server:
             )
         self._milliseconds = int(seconds * 1000)  # at least 1: WAIT takes 0 for no end
 
-    def read(self, script: Script, keys: Sequence[bytes], *args: bytes | float) -> Any:
+    def read(self, script: str, keys: Sequence[bytes], *args: bytes | float) -> Any:
         """Return the result of *script*, with texts as bytes."""
         with _telling("nothing was read"):
             return self._evaluate(script, keys, args)
 
-    def write(self, script: Script, keys: Sequence[bytes], *args: bytes | float) -> Any:
+    def write(self, script: str, keys: Sequence[bytes], *args: bytes | float) -> Any:
         """Return the result of *script*; raise ``NotReplicatedError`` without enough replicas."""
         with _telling("whether the write is there is not known"):
             if not self._wait:
@@ -90,17 +78,17 @@ class Server:
         with _telling("nothing was read"):
             return {encode(name) for name in self.client.scan_iter(match=pattern, count=1000)}
 
-    def _evaluate(self, script: Script, keys: Sequence[bytes], args: Sequence[Any]) -> Any:
+    def _evaluate(self, script: str, keys: Sequence[bytes], args: Sequence[Any]) -> Any:
         from redis.exceptions import NoScriptError
 
-        by_digest, by_text = script.calls()
+        by_digest, by_text = _calls(script)
         try:
             return self._execute(self.client, by_digest, keys, args)
         except NoScriptError:
             return self._execute(self.client, by_text, keys, args)
 
     def _replicated(
-        self, script: Script, keys: Sequence[bytes], args: Sequence[Any]
+        self, script: str, keys: Sequence[bytes], args: Sequence[Any]
     ) -> tuple[Any, int]:
         """Return the result of *script*, and the number of replicas that have confirmed the write.
 
@@ -108,7 +96,7 @@ class Server:
         """
         from redis.exceptions import AskError, NoScriptError, ResponseError
 
-        calls, redirections = script.calls(), _REDIRECTIONS
+        calls, redirections = _calls(script), _REDIRECTIONS
         call, node = next(calls), self._node(keys[0])
         asking: tuple[str, ...] = ()
         while True:
@@ -152,6 +140,12 @@ class Server:
     def _execute(client: Any, call: tuple[str, str], keys: Sequence[bytes], args: Any) -> Any:
         # However the client decodes texts: the results stay bytes.
         return client.execute_command(*call, len(keys), *keys, *args, NEVER_DECODE=True)
+
+
+def _calls(script: str) -> Iterator[tuple[str, str]]:
+    """Yield the command by digest, and the command for a server without *script*."""
+    yield "EVALSHA", sha1(script.encode(), usedforsecurity=False).hexdigest()
+    yield "EVAL", script
 
 
 def checked_client(client: Client) -> Client:
