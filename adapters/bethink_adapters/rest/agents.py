@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from fastapi import APIRouter, FastAPI, Request
+from fastapi import FastAPI, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
@@ -18,11 +18,10 @@ from .settings import Settings
 
 def add(app: FastAPI, settings: Settings) -> None:
     """Add ``/mcp`` to *app*."""
-    outside = APIRouter(tags=["server"])
     origins = {host_name(each.partition("//")[2]) for each in settings.origins}
     hosts = LOCAL | settings.hosts | origins
 
-    @outside.api_route("/mcp", methods=["DELETE", "GET", "POST"], include_in_schema=False)
+    @app.api_route("/mcp", methods=["DELETE", "GET", "POST"], include_in_schema=False)
     async def mcp(caller: Client, request: Request) -> Response:
         """Answer a message of the Model Context Protocol."""
         headers = {name.lower(): value for name, value in request.headers.items()}
@@ -34,8 +33,6 @@ def add(app: FastAPI, settings: Settings) -> None:
         if reply.body is None:
             return Response(status_code=reply.status, headers=dict(reply.headers))
         return Json(reply.body, reply.status, dict(reply.headers))
-
-    app.include_router(outside)
 
 
 @lru_cache(maxsize=256)

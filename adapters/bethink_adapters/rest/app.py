@@ -35,7 +35,7 @@ from .metrics import Metrics
 from .pages import Pages
 from .repeats import Repeats
 from .routing import PROBLEM, PROBLEMS
-from .settings import Settings
+from .settings import METHODS, Settings
 
 _MODULES = (
     memories,
@@ -92,7 +92,7 @@ def create_app(store: MemoryStore, settings: Settings) -> FastAPI:
             Middleware(
                 CORSMiddleware,
                 allow_origins=sorted(settings.origins),
-                allow_methods=["DELETE", "GET", "PATCH", "POST", "PUT"],
+                allow_methods=METHODS,
                 allow_headers=["Authorization", "Content-Type", "Idempotency-Key", "If-Match",
                                "If-None-Match", "Last-Event-ID"],
                 expose_headers=["ETag", "Link", "Location", "Retry-After"],

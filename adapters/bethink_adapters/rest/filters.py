@@ -172,11 +172,7 @@ class Where(Body):
         found["properties"]["$not"] = {"$ref": "#/components/schemas/Where"}
         return schema
 
-    def plain(self) -> dict[str, Any]:
-        """Return the filter of the core."""
-        return self.model_dump(by_alias=True, exclude_unset=True)
-
 
 def plain(where: Where | None) -> dict[str, Any] | None:
     """Return *where* as the core takes a filter."""
-    return None if where is None else where.plain()
+    return None if where is None else where.model_dump(by_alias=True, exclude_unset=True)

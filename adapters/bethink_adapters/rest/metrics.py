@@ -7,6 +7,8 @@ from collections import Counter
 
 from bethink import MemoryStore
 
+from .settings import METHODS
+
 
 class Metrics:
     """Counts requests by method and status."""
@@ -17,7 +19,7 @@ class Metrics:
 
     def count(self, method: str, status: int) -> None:
         """Count a request."""
-        known = method if method in ("DELETE", "GET", "PATCH", "POST", "PUT") else "other"
+        known = method if method in METHODS else "other"
         with self._lock:
             self._requests[known, status] += 1
 

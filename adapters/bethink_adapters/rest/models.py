@@ -9,6 +9,7 @@ from pydantic import ConfigDict, Field
 from bethink.adapting import Mode
 
 from ..shared.defaults import DEFAULT_BUDGET_TOKENS
+from ..surface.verbs import Judgement
 from .filters import Where
 from .settings import MAX_BATCH, MAX_HITS
 from .types import (
@@ -203,9 +204,6 @@ class CompactBody(Body):
     keep: Annotated[float, Field(ge=0, le=1e6)] | None = None
     dry_run: bool = True
     confirm: Annotated[str, Field(max_length=200)] | None = None
-
-
-Judgement = Literal["worked", "failed", "partial", "useful", "useless"]
 
 
 class OutcomeBody(Body):

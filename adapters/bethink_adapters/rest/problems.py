@@ -34,6 +34,7 @@ from bethink import (
 )
 
 from .replies import Json
+from .settings import METHODS
 
 MEDIA_TYPE: Final = "application/problem+json"
 _RETRY_SECONDS: Final = 1
@@ -218,9 +219,9 @@ def _unexpected(request: Request, error: Exception) -> Response:
 
 def _methods(request: Request) -> list[str]:
     """Return the methods of all routes of the path, where each route knows only its own."""
-    known: set[str] = set()
-    for method in ("DELETE", "GET", "PATCH", "POST", "PUT"):
-        scope = {**request.scope, "method": method}
-        if any(route.matches(scope)[0] is Match.FULL for route in request.app.router.routes):
-            known.add(method)
-    return sorted(known)
+    routes = request.app.router.routes
+    return [
+        scope["method"]
+        for scope in ({**request.scope, "method": method} for method in METHODS)
+        if any(route.matches(scope)[0] is Match.FULL for route in routes)
+    ]

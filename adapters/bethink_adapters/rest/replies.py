@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
@@ -20,15 +20,6 @@ class Json(Response):
     """A JSON body without NaN, in UTF-8."""
 
     media_type = "application/json"
-
-    def __init__(
-        self,
-        content: Any,
-        status_code: int = 200,
-        headers: Mapping[str, str] | None = None,
-        media_type: str | None = None,
-    ) -> None:
-        super().__init__(content, status_code, headers, media_type)
 
     def render(self, content: Any) -> bytes:
         """Return *content* as bytes; a lone surrogate of an old text is escaped."""

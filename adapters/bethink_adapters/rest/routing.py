@@ -68,9 +68,9 @@ def router(tag: str, route_class: type[Route] = Route) -> APIRouter:
     return APIRouter(prefix="/v1", tags=[tag], route_class=route_class)
 
 
-def told(model: Any, status: int = 200, description: str = "Done") -> dict[int | str, Any]:
+def told(model: Any, status: int = 200) -> dict[int | str, Any]:
     """Return the documentation of a successful response."""
-    return {status: {"model": model, "description": description}}
+    return {status: {"model": model, "description": "Done"}}
 
 
 def _depth_within(value: Any, limit: int) -> bool:

@@ -8,6 +8,8 @@ from typing import Final
 
 from .tokens import Token
 
+METHODS: Final = ("DELETE", "GET", "PATCH", "POST", "PUT")
+"""The methods that some path takes."""
 MAX_BODY: Final = 4 * 1024 * 1024
 """The longest body, in bytes; uploads aside."""
 MAX_UPLOAD: Final = 1024 * 1024 * 1024

@@ -14,7 +14,7 @@ from bethink.adapting import Scope, Verdict
 _NAMED: Final = 5
 """The most namespaces that ``elsewhere`` names."""
 
-Judgement: TypeAlias = Verdict | Literal["useful", "useless"]
+Judgement: TypeAlias = Literal[Verdict, "useful", "useless"]
 """An outcome to record: a verdict, or a mark."""
 
 
