@@ -74,9 +74,8 @@ FIELDS: Final = (
 
 def fields_of(given: Namespace) -> dict[str, Any]:
     """Return the fields that *given* names, in the form of ``MemoryStore.store``."""
-    names = [each.flags[0][2:].replace("-", "_") for each in FIELDS]
-    named = {("tags" if name == "tag" else name) for name in names}
-    found = {name: getattr(given, name) for name in named if getattr(given, name) is not None}
+    names = [each.options.get("dest", each.flags[0][2:].replace("-", "_")) for each in FIELDS]
+    found = {name: told for name in names if (told := getattr(given, name)) is not None}
     for name in found:
         if name in _JSONS:
             found[name] = json_of(f"--{name}", found[name])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 from . import output
 from .arguments import (
@@ -24,6 +24,7 @@ from .command import MARK, Context, Failure, Reply, argument, command
 
 if TYPE_CHECKING:
     from bethink import MemoryRecord, MemoryStore
+    from bethink.adapting import Listed
 
 _FILE: Final = argument("--file", metavar="PATH", help="read the text from a file, - for stdin")
 _PAST: Final = {
@@ -33,7 +34,6 @@ _PAST: Final = {
     "archive": "archived",
     "unarchive": "unarchived",
 }
-State = Literal["live", "superseded", "archived", "forgotten", "expired"]
 _SOME_IDS: Final = argument(
     "ids", nargs="*", metavar="ID", help="whole ids, or the last characters"
 )
@@ -109,7 +109,7 @@ def erase(context: Context) -> Reply:
     return _remove(context, "erase", STATES)
 
 
-def _remove(context: Context, verb: str, states: tuple[State, ...]) -> Reply:
+def _remove(context: Context, verb: str, states: tuple[Listed, ...]) -> Reply:
     given, where = context.given, filter_of(context.given)
     chosen = find_ids(context, given.ids)
     named = given.namespace is not None or given.everywhere

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from math import ceil
 from typing import Any, Literal
 
-from bethink import MemoryStore, SimilarMemoryError
+from bethink import SimilarMemoryError
 
 from ..shared.defaults import DEFAULT_BUDGET_TOKENS
 from ..surface.verbs import Judgement, elsewhere, judge
@@ -33,11 +33,8 @@ class Calls:
 
     def __init__(self, view: View, *, touch: bool = True) -> None:
         self._view = view
+        self._memories = view.store
         self._touch = touch
-
-    @property
-    def _memories(self) -> MemoryStore:
-        return self._view.store
 
     def call(self, tool: str, arguments: Arguments) -> Answer:
         """Return the answer of ``memory_<tool>`` to *arguments* that fit the tool's schema."""
@@ -230,7 +227,7 @@ class Calls:
                 for each in reversed(versions)
             )
         else:
-            scope = self._view.seen if namespace is None else self._view.within(namespace)
+            scope = self._view.scope(namespace, subtree=True)
             log = self._memories.log(limit=limit, id=id, namespace=scope)
             page.add_all(
                 (f"entry {each.seq}: {each.action} {each.id or ''}", clipped(each.to_dict()))
