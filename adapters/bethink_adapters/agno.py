@@ -43,6 +43,7 @@ from .shared.defaults import DEFAULT_BUDGET_TOKENS, DEFAULT_K
 from .shared.extras import require
 from .shared.opening import StoreOrPath, open_store
 from .shared.recalling import Recalling
+from .shared.texts import plain_text
 from .shared.turns import id_text, thread_name, turn
 
 _logger: Final = logging.getLogger(__name__)
@@ -231,10 +232,7 @@ def _is_kept(message: object) -> bool:
 
 def _text(message: object) -> str:
     """Return the words of *message*, a text or a list of parts, without Agno's own words."""
-    content = _field(message, "content")
-    parts = content if isinstance(content, list) else [content]
-    texts = (part.get("text") if isinstance(part, Mapping) else part for part in parts)
-    text = "\n".join(text for text in texts if isinstance(text, str)).strip()
+    text = plain_text(_field(message, "content")).strip()
     if _field(message, "role") != "user":
         return text
     return "" if _NOTICE.fullmatch(text) else _ADDED.sub("", text)

@@ -39,6 +39,7 @@ from ..shared.erasing import erase_user
 from ..shared.extras import require
 from ..shared.opening import StoreOrPath, open_store
 from ..shared.recalling import Recalling
+from ..shared.texts import plain_text
 from ..shared.turns import thread_name, turn
 
 __all__ = ["MemoryCapability", "erase_user"]
@@ -194,11 +195,7 @@ def _is_question(message: Mapping[str, Any]) -> bool:
 
 def _text(message: Mapping[str, Any]) -> str:
     """Return the texts of a message, without pictures, calls and the carryover."""
-    content = message.get("content")
-    parts = content if isinstance(content, list) else [content]
-    texts = [part.get("text") if isinstance(part, Mapping) else part for part in parts]
-    whole = "\n".join(text for text in texts if isinstance(text, str))
-    return whole.partition(_CARRYOVER)[0]
+    return plain_text(message.get("content")).partition(_CARRYOVER)[0]
 
 
 def _without_code(block: str) -> str:

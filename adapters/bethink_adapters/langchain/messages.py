@@ -16,7 +16,7 @@ from bethink import MemoryRecord, ValidationError
 from bethink.adapting import MAX_CONTENT, MAX_LABEL, plain
 
 from ..shared.extras import require
-from ..shared.texts import storable
+from ..shared.texts import plain_text, storable
 from .encoding import attributes, decode, encode, logger, replaced
 
 if TYPE_CHECKING:
@@ -126,12 +126,3 @@ def _inside(record: MemoryRecord, *path: str) -> Any:
     for name in path:
         found = found.get(name) if isinstance(found, Mapping) else None
     return found
-
-
-def plain_text(content: object) -> str:
-    """Return the text of a message's *content*, a str or a list of blocks."""
-    if isinstance(content, str):
-        return content
-    blocks = content if isinstance(content, list) else []
-    texts = [block.get("text") if isinstance(block, Mapping) else block for block in blocks]
-    return "\n".join(text for text in texts if isinstance(text, str))

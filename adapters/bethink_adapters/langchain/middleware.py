@@ -32,7 +32,7 @@ from ..shared.defaults import DEFAULT_BUDGET_TOKENS, DEFAULT_K
 from ..shared.opening import StoreOrPath, open_store
 from ..shared.recalling import Recalling
 from ..shared.subclassing import made_on
-from .messages import plain_text
+from ..shared.texts import plain_text
 from .speech import is_shown, last_turn, preceding
 from .tools import memory_tools
 from .turns import store_turns

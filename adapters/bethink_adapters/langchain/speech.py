@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from .messages import plain_text
+from ..shared.texts import plain_text
 
 if TYPE_CHECKING:
     from langchain_core.messages import AnyMessage

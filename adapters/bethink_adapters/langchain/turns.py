@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 from bethink import MemoryStore
 from bethink.adapting import Turn, add_turns, turn_key
 
+from ..shared.texts import plain_text
 from ..shared.turns import thread_name, turn
-from .messages import plain_text
 
 if TYPE_CHECKING:
     from langchain_core.messages import AnyMessage

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any, Final, TypeVar
@@ -24,6 +25,13 @@ def askable(query: Query) -> Query:
 def storable(text: str, limit: int) -> str:
     """Return the first *limit* characters of *text*, lone surrogates replaced."""
     return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text[:limit])
+
+
+def plain_text(content: object) -> str:
+    """Return the text of a message's *content*, a str or a list of parts; pictures have none."""
+    parts = content if isinstance(content, list) else [content]
+    texts = (part.get("text") if isinstance(part, Mapping) else part for part in parts)
+    return "\n".join(text for text in texts if isinstance(text, str))
 
 
 def digest(text: str) -> str:
