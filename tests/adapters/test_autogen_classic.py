@@ -303,7 +303,7 @@ def test_a_failing_store_is_logged_and_the_chat_goes_on(
         assert agent.ask(QUESTION, "No idea.")[-1]["content"] == QUESTION
     assert "No idea." in agent.history()
     ours = [record.message for record in caplog.records if "bethink" in record.name]
-    assert {message.partition(" could")[0] for message in ours} == {"nothing", "what was said"}
+    assert {message.partition(" could")[0] for message in ours} == {"nothing", "the words of a run"}
 
 
 def test_wrong_settings_are_refused(store: MemoryStore) -> None:

@@ -17,7 +17,6 @@ Importing the module imports no ``autogen``.
 from __future__ import annotations
 
 import functools
-import logging
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -26,7 +25,6 @@ from uuid import uuid4
 from bethink.adapting import (
     Scope,
     Turn,
-    add_turns,
     check_namespace,
     function,
     label,
@@ -40,11 +38,10 @@ from ..shared.extras import require
 from ..shared.opening import StoreOrPath, open_store
 from ..shared.recalling import Recalling
 from ..shared.texts import plain_text
-from ..shared.turns import thread_name, turn
+from ..shared.turns import remember_turns, thread_name, turn
 
 __all__ = ["MemoryCapability", "erase_user"]
 
-_logger: Final = logging.getLogger(__name__)
 _ROLES: Final = ("user", "assistant")
 # Texts that AutoGen writes for an agent: outputs of code, hand-offs, blocked calls, the end.
 _AUTOMATIC: Final = re.compile(
@@ -152,17 +149,10 @@ class MemoryCapability:
 
     def _remember(self, agent: Any, other: Any, said: Sequence[Mapping[str, Any]]) -> None:
         """Remember the new messages among *said*, the chat of *agent* and *other*."""
-        try:
-            managers = [each.name for each in (agent, other) if hasattr(each, "groupchat")]
-            chat = ["group", *managers] if managers else sorted([agent.name, other.name])
-            add_turns(
-                self.store,
-                self._turns(said),
-                namespace=self.namespace,
-                thread=thread_name("\n".join([self.thread, *chat])),
-            )
-        except Exception:
-            _logger.exception("what was said could not be remembered; the chat goes on")
+        managers = [each.name for each in (agent, other) if hasattr(each, "groupchat")]
+        chat = ["group", *managers] if managers else sorted([agent.name, other.name])
+        thread = thread_name("\n".join([self.thread, *chat]))
+        remember_turns(self.store, self._turns(said), namespace=self.namespace, thread=thread)
 
     def _turns(self, messages: Sequence[Mapping[str, Any]]) -> Iterator[Turn]:
         """Yield the turns among *messages*; only the last message may be new."""

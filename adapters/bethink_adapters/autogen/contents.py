@@ -59,7 +59,7 @@ def to_item(content: MemoryContent) -> dict[str, Any]:
     fields = {
         name: metadata.pop(name)
         for name, kind in _RECORD_FIELDS.items()
-        if _has(metadata, name, kind)
+        if isinstance(metadata.get(name), kind) and metadata[name]
     }
     metadata = written("metadata", metadata)
     text, value = _text_and_value(content.content, metadata)
@@ -92,10 +92,6 @@ def _text_and_value(data: ContentType, metadata: Mapping[str, Any]) -> tuple[str
     if isinstance(data, bytes):
         return storable(about, MAX_CONTENT), base64.b64encode(data).decode()
     return storable(about, MAX_CONTENT), {"image": data.to_base64()}
-
-
-def _has(metadata: dict[str, Any], name: str, kind: type | tuple[type, ...]) -> bool:
-    return isinstance(metadata.get(name), kind) and bool(metadata[name])
 
 
 def to_content(hit: RecallResult) -> MemoryContent:
@@ -189,15 +185,16 @@ def to_turns(
     the first message names the conversation. *is_old* is True for a conversation that may be known,
     with no turns besides *messages*.
     """
-    from autogen_agentchat.messages import BaseChatMessage, StopMessage
+    from autogen_agentchat import messages as kinds
 
     given = list(messages)
     hand_off = _hand_off_test(given)
-    unspoken: tuple[type[Any], ...] = (StopMessage, *_summaries())
+    stop = kinds.StopMessage
+    unspoken = stop, getattr(kinds, "ToolCallSummaryMessage", stop)  # of tools' results
     spoken = [
         (message, text)
         for message in given
-        if isinstance(message, BaseChatMessage)
+        if isinstance(message, kinds.BaseChatMessage)
         and not isinstance(message, unspoken)
         and not hand_off(message)
         and message.source not in leave_out
@@ -232,14 +229,6 @@ def _hand_off_test(messages: Iterable[Any]) -> Callable[[Any], bool]:
         )
 
     return is_hand_off
-
-
-def _summaries() -> tuple[type[Any], ...]:
-    """Return the types of the messages with summaries of tools' results."""
-    from autogen_agentchat import messages
-
-    found = getattr(messages, "ToolCallSummaryMessage", None)
-    return () if found is None else (found,)
 
 
 def _speech(message: Any) -> str:
