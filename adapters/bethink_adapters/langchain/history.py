@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Final
 from bethink import MemoryRecord, MessageLog, ValidationError, segment
 from bethink.adapting import explaining, finish_in_thread, integer, suggesting
 
-from ..shared.extras import require
 from ..shared.opening import StoreOrPath, open_store
 from ..shared.turns import id_text, listed
-from .messages import as_message, langchain, role_of, to_item, to_message
+from .documents import part
+from .messages import as_message, role_of, to_item, to_message
 
 if TYPE_CHECKING:
     from langchain_core.chat_history import BaseChatMessageHistory as _Base
@@ -58,8 +58,7 @@ class ChatMessageHistory(_Base):
 
     def _require(self) -> None:
         """Register ``ChatMessageHistory`` as a virtual subclass of LangChain's base class."""
-        base = require("langchain", "langchain_core.chat_history").BaseChatMessageHistory
-        base.register(ChatMessageHistory)
+        part("chat_history").BaseChatMessageHistory.register(ChatMessageHistory)
 
     @property
     def messages(self) -> list[BaseMessage]:  # type: ignore[override]
@@ -95,7 +94,7 @@ class ChatMessageHistory(_Base):
 
     def add_user_message(self, message: HumanMessage | str) -> None:
         """Add the words of the user."""
-        core = langchain()
+        core = part("messages")
         self.add_message(
             message
             if isinstance(message, core.HumanMessage)
@@ -104,7 +103,7 @@ class ChatMessageHistory(_Base):
 
     def add_ai_message(self, message: AIMessage | str) -> None:
         """Add the words of the model."""
-        core = langchain()
+        core = part("messages")
         self.add_message(
             message if isinstance(message, core.AIMessage) else core.AIMessage(content=message)
         )
@@ -122,7 +121,7 @@ class ChatMessageHistory(_Base):
         await finish_in_thread(self.clear)
 
     def __str__(self) -> str:
-        text: str = langchain().get_buffer_string(self.messages)
+        text: str = part("messages").get_buffer_string(self.messages)
         return text
 
     def __repr__(self) -> str:
@@ -187,7 +186,7 @@ def message_history_factory(
     if not keys or isinstance(keys, str):
         raise ValidationError(f"keys must be a list of at least one key, not {keys!r}")
     opened = open_store(store)
-    require("langchain", "langchain_core.chat_history")
+    part("chat_history")
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     signature = inspect.Signature([inspect.Parameter(key, kind, annotation=str) for key in keys])
 

@@ -8,15 +8,13 @@ beyond JSON stand inside as in ``encoding``. The record's ``content`` is the sea
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 from bethink import MemoryRecord, ValidationError
 from bethink.adapting import MAX_CONTENT, MAX_LABEL, plain
 
-from ..shared.extras import require
 from ..shared.texts import plain_text, storable
+from .documents import part
 from .encoding import attributes, decode, encode, logger, replaced
 
 if TYPE_CHECKING:
@@ -34,18 +32,12 @@ _CLASSES: Final = {
 }
 
 
-@cache
-def langchain() -> ModuleType:
-    """Return the module ``langchain_core.messages``; or raise ``MissingExtraError``."""
-    return require("langchain", "langchain_core.messages")
-
-
 def as_message(message: object) -> BaseMessage:
     """Return *message* as a whole message: chunks, texts and (role, text) pairs are converted.
 
     A text may carry the prefix "Human: " of some releases of LangChain.
     """
-    core = langchain()
+    core = part("messages")
     whole: BaseMessage
     if isinstance(message, str):
         whole = core.HumanMessage(content=message.removeprefix("Human: "))
@@ -93,7 +85,7 @@ def text_item(kind: str, text: str) -> dict[str, Any]:
 
 def to_message(record: MemoryRecord) -> BaseMessage:
     """Return the message in *record*; an unreadable message is shown as the text."""
-    core = langchain()
+    core = part("messages")
     message: BaseMessage
     if record.value is not None:
         try:
