@@ -10,7 +10,6 @@ The listener hears of recalls and results by crewAI's events; see ``crediting`` 
 from __future__ import annotations
 
 import logging
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
 from bethink import EVERYWHERE, MemoryStore, NotFoundError, RateLimitError
@@ -78,12 +77,7 @@ class OutcomeListener:
     def __enter__(self) -> OutcomeListener:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Final, Literal
+
+from ..shared.texts import aware
 
 Source = Literal["beads", "claude-tasks", "claude-todos"]
 
 SOURCES: Final[tuple[Source, ...]] = ("beads", "claude-tasks", "claude-todos")
 CLOSED: Final = frozenset(("closed", "completed", "done"))
-_FRACTION: Final = re.compile(r"(\.\d{6})\d+")
 
 
 @dataclass(frozen=True)
@@ -65,10 +65,7 @@ class Listing:
 
 def seconds_of(text: object) -> float | None:
     """Return the Unix seconds of an ISO time, also with nanoseconds; None for anything else."""
-    if not isinstance(text, str):
-        return None
     try:
-        moment = datetime.fromisoformat(_FRACTION.sub(r"\1", text.replace("Z", "+00:00")))
+        return aware(datetime.fromisoformat(text)).timestamp() if isinstance(text, str) else None
     except ValueError:
         return None
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
