@@ -22,6 +22,7 @@ from .features.keys import keys_between as keys_between
 from .features.keys import store_if as store_if
 from .features.keys import update_all as update_all
 from .features.keys import update_if as update_if
+from .features.lazy_names import lazy_names as lazy_names
 from .features.messages import listed_messages as listed_messages
 from .features.outcomes import Verdict as Verdict
 from .features.packing import Budget as Budget

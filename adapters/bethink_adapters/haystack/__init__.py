@@ -17,7 +17,9 @@ dumped hooks and stores only with permission: ``HAYSTACK_DESERIALIZATION_ALLOWLI
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from bethink.adapting import lazy_names
 
 from ..shared.erasing import erase_user
 from .document_store import BethinkDocumentStore
@@ -36,12 +38,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name != "BethinkRetriever":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from .retriever import BethinkRetriever
-
-    return BethinkRetriever
+__getattr__ = lazy_names(__name__, {"retriever": "BethinkRetriever"})
 
 
 def __dir__() -> list[str]:

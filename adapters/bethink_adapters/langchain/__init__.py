@@ -6,8 +6,9 @@ import of the package loads no part of LangChain; each class is made at the firs
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
+
+from bethink.adapting import lazy_names
 
 if TYPE_CHECKING:
     from .cache import BethinkCache
@@ -37,27 +38,22 @@ __all__ = [
     "message_history_factory",
 ]
 
-_HOMES: Final = {
-    "BethinkCache": "cache",
-    "BethinkEmbeddings": "embeddings",
-    "BethinkKeyValueStore": "keyvalue",
-    "BethinkVectorStore": "vectorstore",
-    "ChatMessageHistory": "history",
-    "ConversationMemory": "conversation",
-    "MemoryMiddleware": "middleware",
-    "MemoryStoreRetriever": "retriever",
-    "chain_memory": "chains",
-    "erase_user": "erasing",
-    "memory_tools": "tools",
-    "message_history_factory": "history",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(f".{_HOMES[name]}", __name__), name)
-    return found
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "cache": "BethinkCache",
+        "chains": "chain_memory",
+        "conversation": "ConversationMemory",
+        "embeddings": "BethinkEmbeddings",
+        "erasing": "erase_user",
+        "history": "ChatMessageHistory message_history_factory",
+        "keyvalue": "BethinkKeyValueStore",
+        "middleware": "MemoryMiddleware",
+        "retriever": "MemoryStoreRetriever",
+        "tools": "memory_tools",
+        "vectorstore": "BethinkVectorStore",
+    },
+)
 
 
 def __dir__() -> list[str]:
