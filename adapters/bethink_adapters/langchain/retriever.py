@@ -64,25 +64,12 @@ def retriever_class() -> type[MemoryStoreRetriever]:
             refuse_unknown(fields, list(getattr(kind, "model_fields", None) or kind.__fields__))
             super().__init__(**fields)  # pydantic 1, of langchain-core 0.2, has no model_post_init
             self.store = open_store(self.store)
-            check_mode(self.mode)  # at once, not at the first recall
-            check_scope(self.namespace)
-            integer("k", self.k, 0)
-            number("min_score", self.min_score, -1e9, 1e9)
-            number("min_share", self.min_share, 0.0, 1.0)
+            _check(self)
 
         def _get_relevant_documents(
             self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None
         ) -> list[Document]:
-            found = self.store.recall(
-                askable(query),
-                k=self.k if k is None else k,
-                namespace=self.namespace,
-                mode=self.mode,
-                where=self.where,
-                min_score=self.min_score,
-                min_share=self.min_share,
-            )
-            return [to_memory(hit) for hit in found]
+            return _recall(self, query, self.k if k is None else k)
 
         async def _aget_relevant_documents(
             self,
@@ -98,6 +85,28 @@ def retriever_class() -> type[MemoryStoreRetriever]:
     MemoryStoreRetriever.__module__ = __name__
     MemoryStoreRetriever.__qualname__ = "MemoryStoreRetriever"
     return MemoryStoreRetriever
+
+
+def _recall(made: MemoryStoreRetriever, query: str, k: int) -> list[Document]:
+    found = made.store.recall(
+        askable(query),
+        k=k,
+        namespace=made.namespace,
+        mode=made.mode,
+        where=made.where,
+        min_score=made.min_score,
+        min_share=made.min_share,
+    )
+    return [to_memory(hit) for hit in found]
+
+
+def _check(made: MemoryStoreRetriever) -> None:
+    """Refuse wrong settings at once, not at the first recall."""
+    check_mode(made.mode)
+    check_scope(made.namespace)
+    integer("k", made.k, 0)
+    number("min_score", made.min_score, -1e9, 1e9)
+    number("min_share", made.min_share, 0.0, 1.0)
 
 
 def __getattr__(name: str) -> Any:
