@@ -7,7 +7,7 @@ A reader is any iterable of ``Item``, ``Link`` and ``Skipped``, and for a source
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -147,16 +147,16 @@ def read_each(
 
 def read_times(
     place: str, row: Mapping[str, Any], *names: str
-) -> tuple[dict[str, float | None], list[Incomplete]]:
-    """Return the times of a row, None for an unreadable time, and what could not be read."""
-    times, unread = dict[str, float | None](), list[Incomplete]()
+) -> Generator[Incomplete, None, dict[str, float | None]]:
+    """Yield what could not be read; return the times of a row, None for an unreadable time."""
+    times = dict[str, float | None]()
     for name in names:
         try:
             times[name] = moment(row.get(name))
         except ValueError as error:
             times[name] = None
-            unread.append(Incomplete(place, f"{name}: {error}"))
-    return times, unread
+            yield Incomplete(place, f"{name}: {error}")
+    return times
 
 
 def name_of(format: str, *parts: str) -> str:

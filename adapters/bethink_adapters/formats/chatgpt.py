@@ -12,14 +12,15 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
 from ..shared.texts import digest
-from .base import Found, Incomplete, Item, Skipped, name_of, read_each, read_times
+from .base import Found, Incomplete, Item, Skipped, name_of, read_each
 from .conversations import Documents, branch, list_in, mapping_in, newest_leaf, time_of
 from .jsons import values
+from .times import moment
 
 _MEMBER: Final = r"conversations(-\d+)?\.json"
 _UNSAID: Final = ("thoughts", "reasoning_recap", "execution_output")
@@ -55,8 +56,7 @@ def _conversation(place: str, told: object, user: str) -> Iterator[Found]:
         way = branch(parents, newest_leaf(parents, times))
     thread = str(told.get("conversation_id") or told.get("id") or "".join(way[-1:]))
     messages = {id: mapping_in(nodes[id], "message") for id in way}
-    at, unread = _start(place, told, messages.values())
-    yield from unread
+    at = yield from _start(place, told, messages.values())
     canvases = Documents()
     for id, message in messages.items():
         where = f"{place}, message {message.get('id') or id}"
@@ -128,14 +128,16 @@ def _context(message: Mapping[str, Any], user: str) -> dict[str, Any] | None:
 
 def _start(
     place: str, told: Mapping[str, Any], messages: Iterable[Mapping[str, Any]]
-) -> tuple[float | None, list[Incomplete]]:
-    """Return the begin of a conversation, or the time of the first message, and what is unread."""
-    times, unread = read_times(place, told, "create_time")
-    if not unread:
-        return times["create_time"], []
-    known = (time_of(message, "create_time") for message in messages)
-    first = next((at for at in known if at is not None), None)
-    return first, unread if first is None else []
+) -> Generator[Incomplete, None, float | None]:
+    """Return the begin of a conversation, or the time of the first message; yield a missing time."""
+    try:
+        return moment(told.get("create_time"))
+    except ValueError as error:
+        known = (time_of(message, "create_time") for message in messages)
+        first = next((at for at in known if at is not None), None)
+        if first is None:
+            yield Incomplete(place, f"create_time: {error}")
+        return first
 
 
 def _is_said(message: Mapping[str, Any]) -> bool:

@@ -86,8 +86,7 @@ def _noted(
     """Yield a *text* that changes from export to export, under the key *name*."""
     if not isinstance(text, str) or not text.strip():
         return
-    times, unread = read_times(place, dated or {}, "created_at")
-    yield from unread
+    times = yield from read_times(place, dated or {}, "created_at")
     yield Item(
         place,
         {
@@ -112,8 +111,7 @@ def _conversation(place: str, told: object, user: str) -> Iterator[Found]:
         where = f"{place}, message {name}"
         sender = message.get("sender")
         dated = message if message.get("created_at") else told
-        times, unread = read_times(where, dated, "created_at")
-        yield from unread
+        times = yield from read_times(where, dated, "created_at")
         common = {
             "thread": thread,
             "author": user if sender == "human" else sender,

@@ -70,8 +70,7 @@ def _row(place: str, row: object) -> Iterator[Found]:
     if row.get("state") == "deleted":
         yield Skipped(place, "deleted by its user")
         return
-    times, unread = read_times(place, row, "created_at", "updated_at", "expiration_date")
-    yield from unread
+    times = yield from read_times(place, row, "created_at", "updated_at", "expiration_date")
     last_day = times["expiration_date"]
     fields = {**_fields(row), "expires_at": None if last_day is None else last_day + _DAY}
     archived = row.get("state") == "archived"
@@ -104,8 +103,7 @@ def _version(
     place: str, row: Mapping[str, Any], latest: dict[object, tuple[str, ...]]
 ) -> Iterator[Found]:
     """Yield a version of a memory; the version supersedes the *latest* version."""
-    times, unread = read_times(place, row, "created_at", "updated_at")
-    yield from unread
+    times = yield from read_times(place, row, "created_at", "updated_at")
     changed_at = None if row.get("event") == "ADD" else times["updated_at"]
     id = row["memory_id"]
     name = name_of("mem0", str(id), str(row.get("id")))

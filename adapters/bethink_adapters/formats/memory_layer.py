@@ -12,6 +12,7 @@ from typing import Any, Final
 from bethink.adapting import PastChange
 
 from .base import DatedLink, Found, Memory, name_of, noted, own_namespace, read_each, read_times
+from .conversations import time_of
 from .sqlite import columns, from_json, opened, rows
 
 _NEEDED: Final = ("id", "content")
@@ -77,8 +78,7 @@ class _About:
     def memory(self, place: str, row: Mapping[str, Any]) -> Iterator[Found]:
         """Yield the memory in a *row*."""
         id, old, project = row["id"], row.get("supersedes"), row.get("project")
-        times, unread = read_times(place, row, "created_at", "updated_at", "evidence_at")
-        yield from unread
+        times = yield from read_times(place, row, "created_at", "updated_at", "evidence_at")
         created_at, updated_at = times["created_at"], times["updated_at"]
         score = row.get("outcome_score") or 0.0
         ended = self._ended(row, updated_at or created_at or 0.0)
@@ -117,9 +117,9 @@ class _About:
         """Return the change by which a memory was superseded or archived, if any."""
         if row["id"] in self._successors:
             by, told = self._successors[row["id"]]
-            times, _ = read_times("", {"at": told}, "at")  # listed with the successor
+            at = time_of({"at": told}, "at")  # unreadable, listed with the successor
             gone = {"state": "superseded", "superseded_by": _name(by)}
-            return PastChange(times["at"] or updated_at, "supersede", gone)
+            return PastChange(at or updated_at, "supersede", gone)
         if row.get("archived"):
             return PastChange(updated_at, "archive", {"state": "archived"})
         return None
@@ -135,8 +135,7 @@ def _rows_of(
 
 def _link(place: str, row: Mapping[str, Any]) -> Iterator[Found]:
     ends = _name(row["source_id"]), _name(row["target_id"])
-    times, unread = read_times(place, row, "created_at")
-    yield from unread
+    times = yield from read_times(place, row, "created_at")
     yield DatedLink(place, *ends, str(row["relation_type"]), times["created_at"] or 0.0)
 
 

@@ -116,8 +116,7 @@ class _Journal:
 def _memory(place: str, row: Mapping[str, Any], journal: _Journal) -> Iterator[Found]:
     id, past = str(row["id"]), journal.changes.pop(str(row["id"]), [])
     own = from_json("metadata", row.get("metadata"), dict)
-    times, unread = read_times(place, row, "created_at", "last_accessed_at")
-    yield from unread
+    times = yield from read_times(place, row, "created_at", "last_accessed_at")
     created_at, accessed_at = times["created_at"], times["last_accessed_at"]
     usefulness = row.get("usefulness") or 0.0
     seen = {"access_count": row.get("access_count") or 0, "last_accessed_at": accessed_at}
