@@ -129,7 +129,7 @@ def _context(message: Mapping[str, Any], user: str) -> dict[str, Any] | None:
 def _start(
     place: str, told: Mapping[str, Any], messages: Iterable[Mapping[str, Any]]
 ) -> Generator[Incomplete, None, float | None]:
-    """Return the begin of a conversation, or the time of the first message; yield a missing time."""
+    """Return the begin of a conversation, or of the first message; yield a lack of both."""
     try:
         return moment(told.get("create_time"))
     except ValueError as error:

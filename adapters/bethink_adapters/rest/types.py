@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import partial
 from typing import Annotated, Any, Final
 
 from fastapi import Query as InAddress
@@ -29,6 +30,8 @@ _CONTROL: Final = r"\x00-\x1f\x7f-\x9f"
 NAMESPACE: Final = rf"^([^/{_CONTROL}]+/)*\**[^/*{_CONTROL}][^/{_CONTROL}]*$"
 """Segments joined by "/"; the last is not made of asterisks alone."""
 _VISIBLE: Final = r"[^\s\x00-\x20\x7f-\xa0\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f\u3000\ufeff]"
+_STORABLE: Final = rf"^[^\x00]*{_VISIBLE}[^\x00]*$"
+"""A text that is not blank, and that a file can hold."""
 MAX_TIME: Final = 1e12
 """The greatest time, in Unix seconds before or after 1970."""
 
@@ -52,26 +55,16 @@ def _integral(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-Namespace = Annotated[str, StringConstraints(pattern=NAMESPACE, max_length=1024, strict=True)]
-Label = Annotated[
-    str, StringConstraints(pattern=_VISIBLE, min_length=1, max_length=MAX_LABEL, strict=True)
-]
+_text = partial(StringConstraints, strict=True)
+Namespace = Annotated[str, _text(pattern=NAMESPACE, max_length=1024)]
+Label = Annotated[str, _text(pattern=_VISIBLE, min_length=1, max_length=MAX_LABEL)]
 """A text that is not blank."""
-Id = Annotated[
-    str,
-    StringConstraints(
-        pattern=rf"^[^\x00]*{_VISIBLE}[^\x00]*$", min_length=1, max_length=MAX_LABEL, strict=True
-    ),
-]
+Id = Annotated[str, _text(pattern=_STORABLE, min_length=1, max_length=MAX_LABEL)]
 Ids = Annotated[list[Id], Field(min_length=1, max_length=MAX_BATCH)]
-Text = Annotated[str, StringConstraints(max_length=MAX_LABEL, strict=True)]
-Kind = Annotated[
-    str, StringConstraints(pattern=rf"^[^\x00]*{_VISIBLE}[^\x00]*$", max_length=64, strict=True)
-]
-Content = Annotated[
-    str, StringConstraints(pattern=_VISIBLE, min_length=1, max_length=MAX_CONTENT, strict=True)
-]
-Query = Annotated[str, StringConstraints(max_length=MAX_CONTENT, strict=True)]
+Text = Annotated[str, _text(max_length=MAX_LABEL)]
+Kind = Annotated[str, _text(pattern=_STORABLE, max_length=64)]
+Content = Annotated[str, _text(pattern=_VISIBLE, min_length=1, max_length=MAX_CONTENT)]
+Query = Annotated[str, _text(max_length=MAX_CONTENT)]
 Unit = Annotated[float, Field(ge=0, le=1)]
 Seconds = Annotated[float, Field(ge=-MAX_TIME, le=MAX_TIME), StrictType()]
 """A time, in Unix seconds."""
