@@ -80,18 +80,18 @@ class Index:
         texts, asked = list(dict.fromkeys(documents)), list(dict.fromkeys(queries))
         if self.embeddings is None or not (texts or asked):
             return Vectors()
-        documents = self.embeddings.embed_documents(texts) if texts else []
+        embedded = self.embeddings.embed_documents(texts) if texts else []
         found = list(map(self.embeddings.embed_query, asked))
-        return Vectors(self._by_text(texts, documents), self._by_text(asked, found))
+        return Vectors(self._by_text(texts, embedded), self._by_text(asked, found))
 
     async def avectors(self, documents: Iterable[str], queries: Iterable[str]) -> Vectors:
         """Embed *documents* and *queries* without blocking the event loop."""
         texts, asked = list(dict.fromkeys(documents)), list(dict.fromkeys(queries))
         if self.embeddings is None or not (texts or asked):
             return Vectors()
-        documents = await self.embeddings.aembed_documents(texts) if texts else []
+        embedded = await self.embeddings.aembed_documents(texts) if texts else []
         found = await asyncio.gather(*map(self.embeddings.aembed_query, asked))
-        return Vectors(self._by_text(texts, documents), self._by_text(asked, found))
+        return Vectors(self._by_text(texts, embedded), self._by_text(asked, found))
 
     def _by_text(self, texts: Sequence[str], found: Sequence[Numbers]) -> dict[str, Vector]:
         if len(found) != len(texts):
