@@ -16,11 +16,10 @@ from . import problems, tokens
 from .caller import Caller
 from .metrics import Metrics
 from .pages import is_page
-from .settings import Settings
+from .settings import UPLOADS, Settings
 
 _OPEN: Final = frozenset(("/health/live", "/health/ready", "/openapi.json"))
 """Paths that tell nothing of the memory, and so need no token."""
-_UPLOADS: Final = frozenset(("/v1/import", "/v1/merge"))
 _READING: Final = re.compile("/v1/(get|recall|pack|similar|verify|memories/[^/]+/why)|/mcp")
 """Paths whose POST changes nothing; of ``/mcp`` the tools are checked one by one."""
 _HEADERS: Final = {
@@ -67,7 +66,7 @@ class Guard:
             open_ = path in _OPEN or is_page(scope)
             if not open_ and scope["method"] != "OPTIONS":
                 scope["caller"] = self._caller(scope, headers)
-            limit = self._settings.max_upload if path in _UPLOADS else self._settings.max_body
+            limit = self._settings.max_upload if path in UPLOADS else self._settings.max_body
             receive = _Limited(receive, headers, limit)
         except problems.Problem as error:
             reply = problems.answer(

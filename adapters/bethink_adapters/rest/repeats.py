@@ -13,12 +13,12 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from .problems import answer
+from .settings import UPLOADS
 
 KEPT_SECONDS: Final = 24 * 3600.0
 """How long an answer is kept."""
 MAX_ANSWERS: Final = 1_000
 """The most answers kept; the oldest goes first."""
-_UPLOADS: Final = ("/v1/import", "/v1/merge")
 _WRITES: Final = ("DELETE", "PATCH", "POST", "PUT")
 
 
@@ -45,7 +45,8 @@ class Repeats:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, from memory if the request is a repetition."""
         key = Headers(scope=scope).get("idempotency-key") if scope["type"] == "http" else None
-        if key is None or scope["method"] not in _WRITES or scope["path"] in _UPLOADS:
+        is_kept = scope.get("method") in _WRITES and scope["path"] not in UPLOADS
+        if key is None or not is_kept or "caller" not in scope:  # an open path has no caller
             await self._app(scope, receive, send)
             return
         body = await _read(receive)

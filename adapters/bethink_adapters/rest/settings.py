@@ -10,6 +10,8 @@ from .tokens import Token
 
 METHODS: Final = ("DELETE", "GET", "PATCH", "POST", "PUT")
 """The methods that some path takes."""
+UPLOADS: Final = frozenset(("/v1/import", "/v1/merge"))
+"""The paths of long bodies, which are streams."""
 MAX_BODY: Final = 4 * 1024 * 1024
 """The longest body, in bytes; uploads aside."""
 MAX_UPLOAD: Final = 1024 * 1024 * 1024

@@ -46,6 +46,12 @@ def test_foreign_host_or_page_is_refused(client: Client, headers: dict[str, str]
         assert f"bethink serve {option} " in reply.json()["detail"]
 
 
+@pytest.mark.parametrize("path", ["/health/live", "/health/ready", "/openapi.json"])
+def test_open_path_takes_no_write_with_a_key_of_repetition(client: Client, path: str) -> None:
+    reply = client(None).post(path, headers={"Idempotency-Key": "k"})
+    assert reply.status_code == 405
+
+
 def test_own_page_and_allowed_hosts_and_pages_pass(client: Client) -> None:
     own = {"Origin": "http://127.0.0.1:8420"}
     assert client().get("/v1/stats", headers=own).status_code == 200
