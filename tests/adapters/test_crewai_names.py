@@ -64,6 +64,17 @@ class TestNames:
         monkeypatch.chdir(tmp_path)
         assert storage_of("bethink:crew.db") is storage_of(spec)
 
+    def test_a_url_is_no_path(
+        self, spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        url = f"sqlite:///{tmp_path / 'named.db'}"
+        store, _ = storage_of(f"bethink:{url}").place
+        assert store.location == str(tmp_path / "named.db")
+        with pytest.raises(ValidationError, match="no backend for unknown://"):
+            storage_of("bethink:unknown://server/db")
+        assert not (tmp_path / "unknown:").exists()
+
     def test_a_flow_without_a_storage_lands_here_if_asked_to(self, tmp_path: Path) -> None:
         from crewai.flow.flow import Flow
 

@@ -28,7 +28,7 @@ _lock: Final = threading.Lock()
 
 
 def storage_of(spec: str) -> CrewStorage:
-    """Return the storage named *spec*: "bethink:" and a path, optionally "#" and a root scope.
+    """Return the storage named *spec*: "bethink:", a path or a URL, and perhaps "#" and a root.
 
     "bethink:crew.db#/users/ann" is the storage bound to "/users/ann". All names of a file share a
     store and an embedder, so give ``storage_of(spec).embedder`` to ``Memory`` beside the name. A
@@ -42,7 +42,8 @@ def storage_of(spec: str) -> CrewStorage:
 
 
 def _storage_at(location: str) -> CrewStorage:
-    path = location if location == ":memory:" else os.path.abspath(os.path.expanduser(location))
+    is_path = location != ":memory:" and "://" not in location
+    path = os.path.abspath(os.path.expanduser(location)) if is_path else location
     with _lock:
         if path not in _storages:
             _storages[path] = CrewStorage(path)
