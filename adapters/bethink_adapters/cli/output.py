@@ -165,17 +165,18 @@ def details(record: MemoryRecord) -> Iterable[str]:
 
 
 def moment(seconds: float) -> str:
-    """Return a time in the local zone, to the second."""
+    """Return a time in the local zone, to the second; the number for years beyond the calendar."""
     from datetime import datetime
 
-    return datetime.fromtimestamp(seconds).astimezone().isoformat(" ", "seconds")
+    try:
+        return datetime.fromtimestamp(seconds).astimezone().isoformat(" ", "seconds")
+    except (OverflowError, OSError, ValueError):
+        return f"{seconds:.0f}"
 
 
 def day(seconds: float) -> str:
     """Return the local day of a time."""
-    from datetime import datetime
-
-    return datetime.fromtimestamp(seconds).astimezone().date().isoformat()
+    return moment(seconds).partition(" ")[0]
 
 
 def pairs(values: Mapping[str, Any]) -> Iterable[str]:

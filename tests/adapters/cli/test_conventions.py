@@ -500,3 +500,9 @@ def test_undo_takes_the_last_entry_back(run: Run, file: Path) -> None:
 def test_every_field_of_a_memory_has_an_argument() -> None:
     names = {argument.flags[0][2:].replace("-", "_") for argument in FIELDS}
     assert names == {*Common.__annotations__, "tag"} - {"namespace", "tags", "vectors"}
+
+
+def test_a_time_beyond_the_calendar_is_shown_as_a_number(run: Run, file: Path) -> None:
+    run("store", "The sun is gone", "--key", "sun", "--occurred-at", "1e12")
+    for words in (["list"], ["recall", "sun"], ["get", "--key", "sun"]):
+        assert "1000000000000" in run(*words).out
