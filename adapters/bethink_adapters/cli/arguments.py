@@ -126,7 +126,7 @@ def time_of(text: str) -> float:
         pass
     try:
         return datetime.fromisoformat(text).astimezone().timestamp()
-    except ValueError:
+    except (ValueError, OverflowError):
         raise Failure(f"{text!r} is no time; write 2026-11-20T09:00, 2d or +7d", 2) from None
 
 

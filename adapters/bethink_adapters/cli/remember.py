@@ -111,7 +111,7 @@ def erase(context: Context) -> Reply:
 
 def _remove(context: Context, verb: str, states: tuple[Listed, ...]) -> Reply:
     given, where = context.given, filter_of(context.given)
-    chosen = find_ids(context, given.ids)
+    chosen = list(dict.fromkeys(find_ids(context, given.ids)))
     named = given.namespace is not None or given.everywhere
     if bool(chosen) == (where is not None or named):
         raise Failure("give either ids, or a filter or -n NAMESPACE", 2)

@@ -480,6 +480,17 @@ def test_times_are_iso_ages_spans_and_entries() -> None:
         time_of("later")
 
 
+@pytest.mark.parametrize("text", ["0001-01-01T00:00+14:00", "9999-12-31T23:59-14:00"])
+def test_a_time_that_no_calendar_has_is_refused(text: str) -> None:
+    with pytest.raises(Failure, match="is no time"):
+        time_of(text)
+
+
+def test_a_memory_named_twice_counts_once(run: Run, file: Path) -> None:
+    assert "would forget 1" in run("forget", OLD, OLD, "--dry-run").out
+    assert "forgot 1" in run("forget", OLD, OLD).out
+
+
 def test_undo_passes_over_entries_that_cannot_be_undone(run: Run, file: Path) -> None:
     run("forget", PIER_3)
     with MemoryStore(file, durability="normal") as store:
