@@ -39,9 +39,8 @@ from bethink.adapting import (
 from .shared.opening import StoreOrPath, open_store
 from .shared.recalling import Recalling
 from .shared.subclassing import made_on
-from .shared.texts import storable
+from .shared.texts import storable, written
 from .shared.turns import id_text, thread_name, turn
-from .shared.values import written
 
 if TYPE_CHECKING:
     from google.adk.events.event import Event

@@ -38,9 +38,8 @@ from .shared.erasing import erase_user
 from .shared.extras import needs, require
 from .shared.opening import StoreOrPath, open_store
 from .shared.recalling import Recalling
-from .shared.texts import digest, storable
+from .shared.texts import digest, storable, written
 from .shared.turns import thread_name, turn
-from .shared.values import written
 
 if TYPE_CHECKING:
     from strands.memory import AddMessagesContext, ExtractionConfig, MemoryEntry, SearchOptions

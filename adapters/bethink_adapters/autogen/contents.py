@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 from bethink import MemoryRecord, RecallResult, ValidationError
 from bethink.adapting import MAX_CONTENT, MAX_LABEL, Turn
 
-from ..shared.texts import aware, digest, storable
+from ..shared.texts import aware, digest, storable, written
 from ..shared.turns import thread_name, turn
-from ..shared.values import written
 from .messages import HANDED_OFF, texts
 
 if TYPE_CHECKING:

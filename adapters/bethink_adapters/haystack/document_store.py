@@ -18,8 +18,7 @@ from bethink.adapting import (
 
 from ..shared.extras import require
 from ..shared.opening import StoreOrPath, open_store, path_of
-from ..shared.texts import askable
-from ..shared.values import written
+from ..shared.texts import askable, written
 from .documents import narrowed, to_document, to_item
 from .metadata import MetaFields
 

@@ -12,8 +12,7 @@ import numpy as np
 from bethink import MemoryRecord
 from bethink.adapting import MAX_CONTENT
 
-from ..shared.texts import storable
-from ..shared.values import written
+from ..shared.texts import storable, written
 
 if TYPE_CHECKING:
     from haystack import Document

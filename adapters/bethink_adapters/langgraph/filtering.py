@@ -18,7 +18,7 @@ from typing import Any, Final
 from bethink import ValidationError
 from bethink.adapting import storable
 
-from ..shared.values import written
+from ..shared.texts import written
 
 _BEYOND: Final = 10**400  # greater than any float
 _EQUALS: Final = ("$eq", "$ne")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from bethink import MemoryRecord, ValidationError
 from bethink.adapting import MAX_CONTENT, number
 
-from ..shared.values import written
+from ..shared.texts import written
 from .places import Places, from_key, to_key
 
 if TYPE_CHECKING:

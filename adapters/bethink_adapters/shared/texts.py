@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, time
 from hashlib import sha256
 from typing import Any, Final, TypeVar
+from uuid import UUID
 
-from bethink.adapting import MAX_CONTENT
+from bethink import ValidationError
+from bethink.adapting import MAX_CONTENT, plain
 
 Query = TypeVar("Query", str, str | None)
 
 _decode: Final = json.JSONDecoder(parse_constant=str).decode
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_LEVELS: Final = 128  # as in the store
 
 
 def askable(query: Query) -> Query:
@@ -47,3 +50,31 @@ def jsonable(value: Any) -> Any:
 def aware(when: datetime) -> datetime:
     """Return *when*; a time without a time zone is in UTC."""
     return when.replace(tzinfo=UTC) if when.tzinfo is None else when
+
+
+def written(name: str, value: object) -> Any:
+    """Return a copy of *value* in JSON types: ISO 8601 for times, text for a UUID.
+
+    Any other value beyond JSON raises ``ValidationError`` with *name* and the place within.
+    """
+    try:
+        return plain(name, value)
+    except ValidationError:
+        return _written(name, value, _LEVELS)
+
+
+def _written(name: str, value: Any, levels: int) -> Any:
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    if isinstance(value, UUID):
+        return str(value)
+    if not levels:
+        return plain(name, value, 0)  # refused
+    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
+        return {
+            str.__str__(key): _written(f"{name}[{key!r}]", item, levels - 1)
+            for key, item in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [_written(f"{name}[{place}]", item, levels - 1) for place, item in enumerate(value)]
+    return plain(name, value)
