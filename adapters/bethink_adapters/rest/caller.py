@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, Final
+from typing import Annotated, Final, get_args
 
 from fastapi import Depends, Request
 
 from bethink import MemoryStore, NotFoundError, ValidationError
+from bethink.adapting import Listed
 
 from ..surface.visible import Visible
 from .problems import Problem
 from .tokens import Token
 
-STATES: Final = ("live", "superseded", "archived", "forgotten", "expired")
+STATES: Final = get_args(Listed)
 
 
 class Caller(Visible):

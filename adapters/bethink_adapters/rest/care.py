@@ -11,7 +11,7 @@ from . import results
 from .caller import Client
 from .metrics import Metrics
 from .replies import Json
-from .routing import Route, router, told
+from .routing import Route, router, told, told_as_text
 from .types import Named, Switch
 
 routes = router("care")
@@ -72,11 +72,7 @@ def ready(request: Request) -> Response:
     return Json({"status": "ready"})
 
 
-@outside.get(
-    "/metrics",
-    response_class=PlainTextResponse,
-    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
-)
+@outside.get("/metrics", response_class=PlainTextResponse, responses=told_as_text("text/plain"))
 def metrics(request: Request, caller: Client) -> Response:
     """Count requests and memories, in the text format of Prometheus."""
     counts: Metrics = request.app.state.metrics

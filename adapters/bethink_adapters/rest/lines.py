@@ -12,12 +12,9 @@ from starlette.responses import Response, StreamingResponse
 from . import desk, history, searching
 from .caller import Client
 from .memories import Asked
-from .routing import router
+from .routing import JSON_LINES, router, told_as_text
 
-MEDIA_TYPE: Final = "application/jsonl"
-_TOLD: Final[dict[int | str, Any]] = {
-    200: {"content": {MEDIA_TYPE: {"schema": {"type": "string"}}}},
-}
+_TOLD: Final = told_as_text(JSON_LINES)
 routes = router("lines")
 
 
@@ -44,7 +41,7 @@ def _add(path: str, list_items: Callable[..., Any]) -> None:
 
 def _stream(items: Iterable[Any]) -> Response:
     lines = (json.dumps(each, allow_nan=False, separators=(",", ":")) + "\n" for each in items)
-    return StreamingResponse(lines, media_type=MEDIA_TYPE)
+    return StreamingResponse(lines, media_type=JSON_LINES)
 
 
 _add("/conflicts", searching.conflicts)

@@ -17,6 +17,7 @@ from bethink.adapting import unknown_name
 from .problems import MEDIA_TYPE, Problem
 from .settings import MAX_DEPTH
 
+JSON_LINES: Final = "application/jsonl"
 PROBLEM: Final = {
     "description": "Problem",
     "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemModel"}}},
@@ -71,6 +72,11 @@ def router(tag: str, route_class: type[Route] = Route) -> APIRouter:
 def told(model: Any, status: int = 200) -> dict[int | str, Any]:
     """Return the documentation of a successful response."""
     return {status: {"model": model, "description": "Done"}}
+
+
+def told_as_text(media_type: str) -> dict[int | str, Any]:
+    """Return the documentation of a successful response of text."""
+    return {200: {"content": {media_type: {"schema": {"type": "string"}}}}}
 
 
 def _depth_within(value: Any, limit: int) -> bool:

@@ -69,19 +69,14 @@ def read_tokens(path: Path) -> list[Token]:
 def write_tokens(path: Path, tokens: Iterable[Token]) -> None:
     """Write *tokens* to *path*, complete at once, for the owner only."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    data = {"tokens": [_entry(each) for each in tokens]}
+    entries = [
+        {"token": each.text, "namespaces": each.namespaces, "read_only": each.read_only}
+        for each in tokens
+    ]
     draft = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(json.dumps(data, indent=2) + "\n")
+        file.write(json.dumps({"tokens": entries}, indent=2) + "\n")
     draft.replace(path)
-
-
-def _entry(token: Token) -> dict[str, Any]:
-    return {
-        "token": token.text,
-        "namespaces": list(token.namespaces),
-        "read_only": token.read_only,
-    }
 
 
 def _token(entry: dict[str, Any]) -> Token:

@@ -27,12 +27,11 @@ from ..surface.verbs import copied
 from .caller import Client
 from .problems import Problem
 from .replies import Json
-from .routing import router, told
+from .routing import JSON_LINES, router, told, told_as_text
 from .types import Flag, Named, Switch
 
 routes = router("transfer")
 _CHUNK = 256 * 1024
-_LINES = "application/jsonl"
 _FILE = "application/octet-stream"
 _LINE: Final = re.compile(r"line ([\d,]+) (.+)", re.DOTALL)
 _LONGEST_LINE: Final = 64 * 1024 * 1024
@@ -45,11 +44,7 @@ def _upload(media_type: str) -> dict[str, Any]:
     return {"requestBody": {"required": True, "content": content}}
 
 
-@routes.get(
-    "/export",
-    response_class=StreamingResponse,
-    responses={200: {"content": {_LINES: {"schema": {"type": "string"}}}}},
-)
+@routes.get("/export", response_class=StreamingResponse, responses=told_as_text(JSON_LINES))
 def export(caller: Client, namespace: Named = None, subtree: Switch = False) -> Response:
     """Stream all visible memories, in any state, with history, as lines of JSON."""
     scope = caller.scope(namespace, subtree)
@@ -60,7 +55,7 @@ def export(caller: Client, namespace: Named = None, subtree: Switch = False) -> 
         file.close()
         raise
     file.seek(0)
-    return StreamingResponse(_chunks(file), media_type=_LINES)
+    return StreamingResponse(_chunks(file), media_type=JSON_LINES)
 
 
 @routes.post("/import", responses=told(Merged), openapi_extra=_upload(_FILE))
