@@ -58,13 +58,14 @@ class Visible:
     def entry(self, number: int) -> LogEntry:
         """Return the visible journal entry *number*, or raise ``NotFoundError``.
 
-        Where namespaces are hidden, an entry of a memory that is elsewhere by now is hidden, and so
-        is the entry of a move: undone, the move would show the former text of another namespace.
+        An entry of a memory that was elsewhere before, or is elsewhere by now, is hidden, too:
+        undone, the entry would show a text of another namespace.
         """
         found = self.store.entry(number)
         if self.names:
-            moved = found.action != "store" and "namespace" in found.changes
-            newest = self.store.log(limit=1, id=found.id)
-            if moved or not all(self.sees(each.namespace) for each in (found, *newest)):
+            before, newest = (
+                self.store.log(limit=1, id=found.id, until=until) for until in (number - 1, None)
+            )
+            if not all(self.sees(each.namespace) for each in (found, *before, *newest)):
                 raise NotFoundError("journal entry", str(number))
         return found

@@ -22,7 +22,7 @@ from bethink_adapters.rest.tokens import (
     write_tokens,
 )
 
-from .serving import ANN, HOST, READER, Client
+from .serving import ANN, HOST, READER, TWO, Client
 
 
 @pytest.mark.parametrize(
@@ -146,6 +146,10 @@ def test_bound_token_does_not_see_what_a_memory_said_elsewhere(
     store.update(left.id, namespace="users/bob", content="The secret port is 91")
     assert http.post("/v1/undo", json={"seq": change.seq}).status_code == 404
     assert client().post("/v1/undo", json={"seq": change.seq}).status_code == 200
+    own = store.store("The port is 70", namespace="team")
+    store.update(own.id, namespace="users/ann")
+    [seen] = store.log(limit=1)
+    assert client(TWO).post("/v1/undo", json={"seq": seen.seq}).json()["namespace"] == "team"
     assert len(client().get(f"/v1/memories/{came.id}/history").json()["items"]) == 2
 
 
