@@ -43,7 +43,8 @@ def _hosts() -> Iterator[str]:
     yield "\n| host | name | servers in | key | hooks in | then |"
     yield "|---|---|---|---|---|---|"
     for each in HOSTS.values():
-        hooks = _places(each.hooks.user, each.hooks.project) if each.hooks else "none"
+        path = each.hooks.path if each.hooks else ""
+        hooks = _places(f"~/{path}", path) if path else "none"
         wants = each.wants.format(title=each.title)
         servers = _places(each.user, each.project)
         yield f"| {each.title} | `{each.name}` | {servers} | `{each.root}` | {hooks} | {wants} |"

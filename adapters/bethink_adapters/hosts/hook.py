@@ -44,8 +44,6 @@ _NOTE: Final = (
     "Memories may be out of date. memory_outcome takes these ids, in the order of the best: {ids}"
 )
 
-_logger = logging.getLogger(__name__)
-
 
 @dataclass(frozen=True)
 class Call:
@@ -213,7 +211,7 @@ def _log(folder: Path, message: str) -> None:
             folder / "hooks.log", maxBytes=_LOG_BYTES, backupCount=1, encoding="utf-8"
         )
         handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
-        handler.emit(_logger.makeRecord(__name__, logging.ERROR, "", 0, message, (), None))
+        handler.emit(logging.LogRecord(__name__, logging.ERROR, "", 0, message, (), None))
         handler.close()
     except OSError:
         return

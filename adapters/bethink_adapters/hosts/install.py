@@ -113,7 +113,7 @@ class Place:
 
     def hooks(self, host: Host) -> Path | None:
         """Return the file of *host*'s hooks, None without hooks."""
-        return self._file(host.hooks.user, host.hooks.project) if host.hooks else None
+        return self._file(f"~/{host.hooks.path}", host.hooks.path) if host.hooks else None
 
     def found(self) -> list[Host]:
         """Return the hosts that are on this machine."""

@@ -22,11 +22,11 @@ Shape = Literal["stdio", "typed", "local", "list", "toml"]
 class Hooks:
     """Where hooks are, and the names of the events: start of a session, prompt, end of a turn.
 
-    *nested* hooks sit in groups with a matcher. *unit* is the number of time units in a second.
+    The file has the same *path* in a project and in the home. *nested* hooks sit in groups with a
+    matcher. *unit* is the number of time units in a second.
     """
 
-    user: str
-    project: str | None
+    path: str
     start: str
     prompt: str
     stop: str
@@ -74,7 +74,7 @@ HOSTS: Final[Mapping[str, Host]] = {
             shape="typed",
             folder="~/.claude",
             wants=f"{_NEW_SESSION}; a project's server asks for approval once",
-            hooks=Hooks("~/.claude/settings.json", ".claude/settings.json", *_CLAUDE_EVENTS),
+            hooks=Hooks(".claude/settings.json", *_CLAUDE_EVENTS),
         ),
         Host("claude-desktop", "Claude Desktop", "$config/Claude/claude_desktop_config.json", None),
         Host(
@@ -85,7 +85,7 @@ HOSTS: Final[Mapping[str, Host]] = {
             "mcp_servers",
             "toml",
             wants="run /hooks once and trust the hooks, or Codex leaves them out",
-            hooks=Hooks("~/.codex/hooks.json", ".codex/hooks.json", *_CLAUDE_EVENTS),
+            hooks=Hooks(".codex/hooks.json", *_CLAUDE_EVENTS),
         ),
         Host(
             "gemini",
@@ -94,12 +94,7 @@ HOSTS: Final[Mapping[str, Host]] = {
             ".gemini/settings.json",
             wants=f"{_NEW_SESSION}; trust the folder for a project's settings",
             hooks=Hooks(
-                "~/.gemini/settings.json",
-                ".gemini/settings.json",
-                "SessionStart",
-                "BeforeAgent",
-                "AfterAgent",
-                unit=1_000,
+                ".gemini/settings.json", "SessionStart", "BeforeAgent", "AfterAgent", unit=1_000
             ),
         ),
         Host(
@@ -108,7 +103,6 @@ HOSTS: Final[Mapping[str, Host]] = {
             "~/.cursor/mcp.json",
             ".cursor/mcp.json",
             hooks=Hooks(
-                "~/.cursor/hooks.json",
                 ".cursor/hooks.json",
                 "sessionStart",
                 "beforeSubmitPrompt",
