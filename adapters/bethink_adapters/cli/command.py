@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..surface.location import NAMESPACE_VARIABLE, Location, find_location, home_namespace
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from bethink import MemoryStore
     from bethink.adapting import Scope
 
-Access = Literal["read", "write", "none"]
 MARK: Final = "\ufeff"
 """The byte order mark that programs on Windows write before a text."""
 
@@ -71,7 +70,7 @@ class Reply(NamedTuple):
 
 
 class Command(NamedTuple):
-    """A command: *access* "read" wants a file that exists, "write" makes the file.
+    """A command; a command that *writes* makes a missing file.
 
     *synonyms* are taken too, and not shown. *example* is a command line for the documentation.
     """
@@ -80,7 +79,7 @@ class Command(NamedTuple):
     help: str
     run: Callable[[Context], Reply]
     arguments: Sequence[Argument]
-    access: Access
+    writes: bool
     synonyms: Sequence[str]
     example: str
 
@@ -92,7 +91,7 @@ class Command(NamedTuple):
 
 def command(
     *arguments: Argument | Sequence[Argument],
-    access: Access = "read",
+    writes: bool = False,
     synonyms: Sequence[str] = (),
     example: str,
 ) -> Callable[[Callable[[Context], Reply]], Command]:
@@ -104,7 +103,7 @@ def command(
 
     def made(run: Callable[[Context], Reply]) -> Command:
         name, told = run.__name__.rstrip("_").replace("_", "-"), (run.__doc__ or "").rstrip(".")
-        return Command(name, told[:1].lower() + told[1:], run, flat, access, synonyms, example)
+        return Command(name, told[:1].lower() + told[1:], run, flat, writes, synonyms, example)
 
     return made
 
@@ -124,7 +123,7 @@ class Context:
     @cached_property
     def store(self) -> MemoryStore:
         """The open store; a command that reads makes no file."""
-        if self.command.access != "write" and not self.location.exists():
+        if not self.command.writes and not self.location.exists():
             raise Failure(
                 f"no memory at {self.location}; `bethink store TEXT` makes a memory there, "
                 "--db PATH or BETHINK_DB names another"

@@ -73,7 +73,7 @@ _HOSTS: Final = (
 )
 
 
-@command(_MCP, access="none", example="bethink mcp --read-only")
+@command(_MCP, example="bethink mcp --read-only")
 def mcp(context: Context) -> Reply:
     """Serve a memory to agent hosts (MCP)."""
     from ..mcp.running import run
@@ -91,7 +91,7 @@ def mcp(context: Context) -> Reply:
     )
 
 
-@command(_SERVE, access="none", example="bethink serve --port 8765 --read-only")
+@command(_SERVE, example="bethink serve --port 8765 --read-only")
 def serve(context: Context) -> Reply:
     """Serve a memory over HTTP (REST and MCP)."""
     from .serve import run
@@ -102,7 +102,6 @@ def serve(context: Context) -> Reply:
 @command(
     _HOSTS,
     argument("--no-hooks", action="store_true", help="install the server alone"),
-    access="none",
     example="bethink install claude-code --dry-run",
 )
 def install(context: Context) -> Reply:
@@ -123,7 +122,7 @@ def install(context: Context) -> Reply:
     )
 
 
-@command(_HOSTS, access="none", example="bethink uninstall claude-code")
+@command(_HOSTS, example="bethink uninstall claude-code")
 def uninstall(context: Context) -> Reply:
     """Take bethink out of agent hosts."""
     from ..hosts import uninstall as uninstall_from
@@ -163,7 +162,7 @@ def _change_hosts(
     return Reply(data, lines, failed, empty="no host was changed")
 
 
-@command(access="none", example="bethink doctor")
+@command(example="bethink doctor")
 def doctor(context: Context) -> Reply:
     """Check the file, the program and the hosts."""
     from ..hosts.doctor import examine
@@ -176,7 +175,6 @@ def doctor(context: Context) -> Reply:
 
 @command(
     argument("host", metavar="HOST", choices=_HOST_NAMES, help="the host that calls"),
-    access="none",
     example="bethink hook claude-code",
 )
 def hook(context: Context) -> Reply:
@@ -199,7 +197,6 @@ def hook(context: Context) -> Reply:
 
 @command(
     argument("shell", choices=("bash", "zsh", "fish"), help="the shell"),
-    access="none",
     example="bethink completion bash",
 )
 def completion(context: Context) -> Reply:

@@ -74,7 +74,7 @@ def export(context: Context) -> Reply:
         metavar="SYSTEM",
         help=", ".join(_SYSTEMS),
     ),
-    access="write",
+    writes=True,
     synonyms=("ingest",),
     example="bethink import notes --from markdown -n notes",
 )
@@ -131,7 +131,7 @@ def _import_export(context: Context, source: Path) -> Reply:
 @command(
     argument("source", metavar="PATH", help="the second memory file, or a URL"),
     SIMILARITY,
-    access="write",
+    writes=True,
     example="bethink merge second.db",
 )
 def merge(context: Context) -> Reply:

@@ -51,7 +51,7 @@ _SOME_IDS: Final = argument(
         help="what to do beside a memory that says nearly the same (keep both)",
     ),
     FIELDS,
-    access="write",
+    writes=True,
     synonyms=("add",),
     example="bethink store 'Standup is at 10:00' --key standup --tag team",
 )
