@@ -26,7 +26,11 @@ routes = router("judging")
 def list_outcomes(caller: Client, id: Id) -> Response:
     """List how following a memory went, the oldest first."""
     caller.known([id])
-    return Json({"items": dicts(caller.store.outcomes(id))})
+    found = caller.store.outcomes(id)
+    if caller.names:
+        seen = {each.seq for each in caller.store.log(limit=None, id=id, namespace=caller.seen)}
+        found = [each for each in found if each.seq in seen]
+    return Json({"items": dicts(found)})
 
 
 @routes.post("/memories/{id}/outcomes", responses=told(MemoryRecord))

@@ -134,11 +134,16 @@ def test_bound_token_does_not_see_what_a_memory_said_elsewhere(
     client: Client, store: MemoryStore
 ) -> None:
     came = store.store("The secret port is 80", namespace="users/bob")
+    store.record_outcome(came.id, "worked", "session of Bob")
     store.update(came.id, namespace="users/ann", content="The port is known")
     [move] = store.log(limit=1)
     http = client(ANN)
     [told] = http.get(f"/v1/memories/{came.id}/history").json()["items"]
     assert told["seq"] == move.seq
+    assert http.get(f"/v1/memories/{came.id}/outcomes").json() == {"items": []}
+    http.post(f"/v1/memories/{came.id}/outcomes", json={"outcome": "worked"})
+    [own] = http.get(f"/v1/memories/{came.id}/outcomes").json()["items"]
+    assert own["session"] is None
     assert http.post("/v1/undo", json={"seq": move.seq}).status_code == 404
     left = store.store("The port is 90", namespace="users/ann")
     store.update(left.id, importance=0.9)
@@ -150,7 +155,8 @@ def test_bound_token_does_not_see_what_a_memory_said_elsewhere(
     store.update(own.id, namespace="users/ann")
     [seen] = store.log(limit=1)
     assert client(TWO).post("/v1/undo", json={"seq": seen.seq}).json()["namespace"] == "team"
-    assert len(client().get(f"/v1/memories/{came.id}/history").json()["items"]) == 2
+    assert len(client().get(f"/v1/memories/{came.id}/history").json()["items"]) == 4
+    assert len(client().get(f"/v1/memories/{came.id}/outcomes").json()["items"]) == 2
 
 
 @pytest.mark.parametrize(
