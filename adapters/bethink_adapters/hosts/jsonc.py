@@ -30,14 +30,14 @@ class JsonError(ValueError):
 class Node:
     """A value in the text: *data* from *start* to *end*, *items* of an object or array by key.
 
-    *starts* are the places where each item begins: at the key in an object.
+    An item of an object begins at *begin*, with the key.
     """
 
     data: Any
     start: int
     end: int
     items: dict[Key, Node] = field(default_factory=dict)
-    starts: dict[Key, int] = field(default_factory=dict)
+    begin: int = 0
 
 
 def parse(text: str) -> Node:
@@ -84,7 +84,7 @@ def drop(text: str, path: Sequence[Key]) -> str:
     if parent is None or key not in parent.items:
         return text
     keys = list(parent.items)
-    place, start, end = keys.index(key), parent.starts[key], parent.items[key].end
+    place, start, end = keys.index(key), parent.items[key].begin, parent.items[key].end
     opened = parent.start + 1
     if place:  # behind the comma before
         opened = _behind_gap(text, parent.items[keys[place - 1]].end) + 1
@@ -173,7 +173,7 @@ class _Parser:
                 key, place = name.data, self.gap(place + 1)
             item = self.value(place, depth + 1)
             node.items.pop(key, None)  # the last of two items with the same key counts
-            node.items[key], node.starts[key] = item, start
+            node.items[key], item.begin = item, start
             place = self.gap(item.end)
             if self.text[place : place + 1] == ",":
                 place = self.gap(place + 1)
@@ -215,10 +215,10 @@ def _inserted(text: str, node: Node, key: Key, value: Any, newline: str) -> str:
             end = node.start + 1 + len(comments)
             return _spliced(text, end, end, body.removesuffix(newline + outer))
         return _spliced(text, node.start + 1, node.end - 1, body)
-    last = list(node.items)[-1]
-    end = node.items[last].end
-    line_start = text.rfind("\n", 0, node.starts[last]) + 1
-    lead = text[line_start : node.starts[last]]
+    last = list(node.items.values())[-1]
+    end = last.end
+    line_start = text.rfind("\n", 0, last.begin) + 1
+    lead = text[line_start : last.begin]
     own_line = line_start > node.start and not lead.strip()
     separator = f"{newline}{lead}" if own_line else " "
     item = f"{name}{_dumped(value, lead if own_line else None, newline)}"
