@@ -24,7 +24,7 @@ from bethink import (
 )
 
 from ..surface.verbs import copied
-from .caller import Client
+from .caller import Caller, Client
 from .problems import Problem
 from .replies import Json
 from .routing import JSON_LINES, router, told, told_as_text
@@ -51,6 +51,8 @@ def export(caller: Client, namespace: Named = None, subtree: Switch = False) -> 
     file = TemporaryFile()  # noqa: SIM115  # the stream closes the file
     try:
         caller.store.export(file, namespace=scope)
+        if caller.names:
+            _refuse_elsewhere(caller, file)
     except BaseException:
         file.close()
         raise
@@ -128,6 +130,16 @@ def _unreadable(lines: IO[bytes]) -> dict[int, str]:
         except (ValueError, RecursionError):
             found[number] = "is not JSON"
     return found
+
+
+def _refuse_elsewhere(caller: Caller, lines: IO[bytes]) -> None:
+    """Refuse the export of a memory with a past in a namespace that the client does not see."""
+    lines.seek(0)
+    for line in lines:
+        entry = json.loads(line).get("entry", {})
+        if "namespace" in entry and not caller.sees(entry["namespace"]):
+            id = entry["id"]
+            raise Problem(403, "bound", f"memory {id!r} has a past that the token does not open")
 
 
 def _chunks(file: IO[bytes]) -> Iterator[bytes]:

@@ -145,6 +145,10 @@ def test_bound_token_does_not_see_what_a_memory_said_elsewhere(
     [own] = http.get(f"/v1/memories/{came.id}/outcomes").json()["items"]
     assert own["session"] is None
     assert http.post("/v1/undo", json={"seq": move.seq}).status_code == 404
+    refused = http.get("/v1/export")
+    assert refused.status_code == 403
+    assert came.id in refused.json()["detail"]
+    assert "secret" in client().get("/v1/export").text
     left = store.store("The port is 90", namespace="users/ann")
     store.update(left.id, importance=0.9)
     [change] = store.log(limit=1)
