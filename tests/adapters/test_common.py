@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import subprocess
 import sys
 import tomllib
@@ -12,12 +13,15 @@ from typing import Any
 import pytest
 
 from bethink import MemoryStore, MissingExtraError
+from bethink_adapters.langchain import chain_memory
+from bethink_adapters.langchain.chains import _adapter
 from bethink_adapters.shared.extras import REQUIREMENTS, needs
 from bethink_adapters.shared.opening import open_store
 from bethink_adapters.shared.recalling import Recalling
 
 from .makers import MAKERS, is_importable, make, makeable, named
 
+ADAPTERS = Path(__file__).parents[2] / "adapters" / "bethink_adapters"
 BLOCKS = (
     "ag2:RecallPolicy",
     "agent_framework:MemoryRecall",
@@ -165,6 +169,24 @@ def test_the_frameworks_named_are_those_of_the_extras() -> None:
     project = Path(__file__).parents[2] / "pyproject.toml"
     extras = tomllib.loads(project.read_text("utf-8"))["project"]["optional-dependencies"]
     assert [extra for extra, wanted in REQUIREMENTS.items() if wanted not in extras[extra]] == []
+
+
+def test_an_error_names_an_extra_of_the_project_only() -> None:
+    needed = re.compile(r"\b(?:needs|require|made_on)\(\s*\"([\w-]+)\"")
+    texts = (path.read_text("utf-8") for path in ADAPTERS.rglob("*.py"))
+    assert {name for text in texts for name in needed.findall(text)} <= REQUIREMENTS.keys()
+
+
+def test_a_chain_without_langchain_is_told_the_package_of_older_chains(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("langchain_core")
+    for module in ("langchain_core.memory", "langchain_classic", "langchain_classic.base_memory"):
+        monkeypatch.setitem(sys.modules, module, None)
+    _adapter.cache_clear()
+    with pytest.raises(MissingExtraError) as raised:
+        chain_memory(store, "ann-1")
+    assert raised.value.package == raised.value.extra == "langchain-classic"
 
 
 def test_adapters_share_the_store_of_a_path(tmp_path: Path) -> None:

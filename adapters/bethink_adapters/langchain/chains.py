@@ -66,5 +66,5 @@ def _base_memory() -> Any:
     try:
         return import_module("langchain_core.memory").BaseMemory  # before langchain-core 1.0
     except ImportError:
-        with needs("langchain-classic", "langchain"):
+        with needs("langchain-classic"):
             return import_module("langchain_classic.base_memory").BaseMemory

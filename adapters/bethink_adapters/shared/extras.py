@@ -23,6 +23,7 @@ REQUIREMENTS: Final = {
     "google-adk": "google-adk>=2.0",
     "haystack": "haystack-ai>=3.0.0",
     "langchain": "langchain-core>=0.2.43",
+    "langchain-classic": "langchain-classic>=1.0",
     "langgraph": "langgraph>=0.6.11",
     "llama-index": "llama-index-core>=0.12.37",
     "openai-agents": "openai-agents>=0.22",
