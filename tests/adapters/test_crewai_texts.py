@@ -8,7 +8,7 @@ import pytest
 
 from bethink import MemoryStore
 from bethink.adapting import MAX_CONTENT
-from bethink_adapters.crewai import CrewExternalStorage, CrewStorage
+from bethink_adapters.crewai import CrewExternalStorage, CrewStorage, offline_llm
 
 from .crewai_offline import UNIFIED, X, Y, contents, get, record
 
@@ -51,6 +51,30 @@ def test_a_long_text_that_stays_keeps_its_vector(store: MemoryStore) -> None:
     assert get(storage, "r").embedding == X
     storage.update(record(text + "!", id="r", embedding=None))
     assert get(storage, "r").embedding != X
+
+
+@unified
+@pytest.mark.parametrize(
+    ("question", "answer", "others"),
+    [
+        ("我住在哪里", "我住在格拉茨。", ["我是素食者。", "我的狗叫雷克斯。", "我喜欢茶。"]),
+        ("犬の名前は", "犬の名前はレックスです。", ["私は犬が好きです。", "猫はいません。"]),
+        ("Где я живу?", "Я живу в Граце.", ["Я ем рыбу.", "Я люблю чай."]),
+        ("我喜欢 Python 吗", "我喜欢编程。", ["我的狗叫雷克斯。", "我住在格拉茨。"]),
+    ],
+)
+def test_a_text_without_a_vector_is_scored_by_the_words(
+    store: MemoryStore, question: str, answer: str, others: list[str]
+) -> None:
+    from crewai.memory.unified_memory import Memory
+
+    storage = CrewStorage(store)
+    memory = Memory(storage=storage, embedder=storage.embedder, llm=offline_llm())
+    for text in (answer, *others):
+        memory.remember(text)
+    best, *rest = memory.recall(question, limit=2)
+    assert best.record.content == answer
+    assert all(each.score < best.score for each in rest)
 
 
 @pytest.mark.parametrize("kind", LONG)

@@ -1,9 +1,11 @@
-"""The scores that crewAI expects from a search: cosines, the highest first."""
+"""The scores that crewAI expects from a search: cosines or shares of words, the highest first."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from ..shared import nearness
 from ..shared.nearness import Numbers
@@ -13,16 +15,24 @@ if TYPE_CHECKING:
 
 
 def scored(
-    records: Sequence[CrewRecord], query: Sequence[float], *, ranked: bool
+    records: Sequence[CrewRecord],
+    query: Sequence[float],
+    keywords: Mapping[str, float] | None = None,
 ) -> list[tuple[CrewRecord, float]]:
     """Pair *records* with their cosine in [0, 1], the highest first.
 
-    *ranked* records keep the given order, and each score is raised to the highest score further
-    down: crewAI takes the first score for the highest, in the search for near-duplicates.
+    Records with *keywords*, the signals of the words by id, keep the given order, and each score is
+    raised to the highest score further down: crewAI takes the first score for the highest, in the
+    search for near-duplicates. Without a cosine, as for Chinese texts and the built-in embedder,
+    the score is the signal of the words.
     """
     pairs = [(record, cosine(query, record.embedding or ())) for record in records]
-    if not ranked:
+    if keywords is None:
         return sorted(pairs, key=lambda pair: pair[1], reverse=True)
+    pairs = [
+        (each, score if np.any(query) and np.any(each.embedding or ()) else keywords[each.id])
+        for each, score in pairs
+    ]
     best, raised = 0.0, []
     for record, score in reversed(pairs):
         best = max(best, score)

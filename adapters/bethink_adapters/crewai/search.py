@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from bethink import MemoryRecord, MemoryStore, Subtree, ValidationError
+from bethink import MemoryRecord, MemoryStore, RecallResult, Subtree, ValidationError
 from bethink.adapting import integer, number, vector
 
 from ..shared.texts import askable
@@ -29,8 +29,8 @@ class Search:
     conditions: Sequence[Mapping[str, Any]]
     limit: int
 
-    def most_relevant(self, text: str, embedding: Sequence[float] | None) -> list[MemoryRecord]:
-        """Return the records most relevant to *text*, best first.
+    def most_relevant(self, text: str, embedding: Sequence[float] | None) -> list[RecallResult]:
+        """Return the hits most relevant to *text*, best first.
 
         The relevant records share words with *text* or are near *embedding*; without an embedding,
         near the vector that the store's own embedder gives *text*.
@@ -39,13 +39,14 @@ class Search:
 
     def nearest(self, embedding: Sequence[float]) -> list[MemoryRecord]:
         """Return the *limit* nearest records at any distance, and possibly more, unordered."""
-        found = self._recall(None, embedding, self.limit)
+        found = [hit.memory for hit in self._recall(None, embedding, self.limit)]
         if len(found) < self.limit:
             return found + self._fill_up(found, embedding)
         # Recall ranks by more than nearness, so add every record nearer than the farthest hit.
         vectors = self.store.vectors([record.id for record in found], VECTOR)
         farthest = min((cosine(embedding, vector) for vector in vectors.values()), default=1.0)
-        nearer = self._recall(None, embedding, NO_LIMIT, min(farthest + COSINE_TOLERANCE, 1.0))
+        least = min(farthest + COSINE_TOLERANCE, 1.0)
+        nearer = [hit.memory for hit in self._recall(None, embedding, NO_LIMIT, least)]
         return list({record.id: record for record in (*nearer, *found)}.values())
 
     def _fill_up(
@@ -64,8 +65,8 @@ class Search:
 
     def _recall(
         self, text: str | None, embedding: Sequence[float] | None, k: int, least: float = 0.0
-    ) -> list[MemoryRecord]:
-        hits = self.store.recall(
+    ) -> list[RecallResult]:
+        return self.store.recall(
             askable(text),
             k=k,
             namespace=self.place,
@@ -74,7 +75,6 @@ class Search:
             min_similarity=least,
             touch=False,
         )
-        return [hit.memory for hit in hits]
 
 
 def asks_for_any(embedding: Sequence[float], limit: int, min_score: float) -> bool:

@@ -204,9 +204,10 @@ class CrewStorage:
         limit: int = 10,
         min_score: float = 0.0,
     ) -> list[tuple[CrewRecord, float]]:
-        """Return the best *limit* records, each with a cosine in [0, 1], best first.
+        """Return the best *limit* records, each with a score in [0, 1], best first.
 
-        A query from ``embedder`` is searched by words and vector for relevant records, and each
+        The score is the cosine. A query from ``embedder`` is searched by words and vector for
+        relevant records; the signal of the words is the score of texts without a cosine, and each
         score is raised to the highest score further down. Any other query returns the nearest
         records, at any distance. Records with a score below *min_score* are left out.
         """
@@ -218,10 +219,12 @@ class CrewStorage:
         search = Search(self._store(), place, conditions, limit)
         text = self.embedder.text_of(query_embedding)
         if text is None:
-            records = search.nearest(query_embedding)
+            pairs = scored(self._to_crew(search.nearest(query_embedding)), query_embedding)
         else:
-            records = search.most_relevant(text, query_embedding if self._has_own_embed else None)
-        pairs = scored(self._to_crew(records), query_embedding, ranked=text is not None)
+            hits = search.most_relevant(text, query_embedding if self._has_own_embed else None)
+            keywords = {hit.id: hit.explanation.signals.get("keyword", 0.0) for hit in hits}
+            found = self._to_crew([hit.memory for hit in hits])
+            pairs = scored(found, query_embedding, keywords)
         return [(record, score) for record, score in pairs[:limit] if score >= min_score]
 
     @crew_verb
