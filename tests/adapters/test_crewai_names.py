@@ -163,6 +163,20 @@ class TestOffline:
                 "The fee is approx. five euros. We really can't. Prof. Ann agreed to it. Why?",
                 ["The fee is approx. five euros.", "We really can't.", "Prof. Ann agreed to it."],
             ),
+            (
+                "Am 3. März kommt Ann. Der 2. Versuch gelang. Termin: 4. Mai. Das Haus hat 3. Ja.",
+                [
+                    "Am 3. März kommt Ann.",
+                    "Der 2. Versuch gelang.",
+                    "Termin: 4. Mai.",
+                    "Das Haus hat 3.",
+                ],
+            ),
+            (
+                "Ann kam am 3. 4. 2026 an. Bob kam im 19. Jahrhundert nicht.",
+                ["Ann kam am 3. 4. 2026 an.", "Bob kam im 19. Jahrhundert nicht."],
+            ),
+            ("The team has 12. Bob leads it.", ["The team has 12.", "Bob leads it."]),
             ("Approved.", []),
             ("{}", []),
             ("Thought: I know the fee\nFinal Answer: The fee is five.", ["The fee is five."]),

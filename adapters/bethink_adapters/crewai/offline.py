@@ -26,9 +26,14 @@ if TYPE_CHECKING:
     from crewai.llms.base_llm import BaseLLM
 
 _ABBREVIATION: Final = r"(?<![\w'\u2019])(?:[^\W\d_]|[A-Z][a-z]|Capt|Gen|Gov|Mrs|Prof|Rev|Sen|vs)\."
-# The ends of sentences; "kept" are list numbers and abbreviations, which end no sentence.
+# German dates and ordinals, such as "am 3. 4.", "4. April" and "im 19. Jahrhundert".
+_ORDINAL: Final = (
+    r"(?<![\w.])(?:(?i:am|bis|das|dem|den|der|des|die|im|seit|vom|zum|zur)\s\d\d?\."
+    r"|\d\d?\.(?=\s+(?:\d|(?:Jan|J\u00e4n|Feb|M\u00e4rz|Apr|Mai|Ju[nl]i|Aug|Sep|Okt|Nov|Dez)\w*)))"
+)
+# The ends of sentences; "kept" are list numbers, ordinals and abbreviations, which end no sentence.
 _SENTENCE_END: Final = re.compile(
-    rf"(?P<kept>^[^\w\n.]*[\d.]+\s+|{_ABBREVIATION}\s+)"
+    rf"(?P<kept>^[^\w\n.]*[\d.]+\s+|(?:{_ABBREVIATION}|{_ORDINAL})\s+)"
     r"|(?<=\.)\s+(?![a-z\u00df-\u00ff\s])|(?<=[!?\u2026])\s+"
     r"|(?<=[\u3002\uff01\uff1f])(?![\u3002\uff01\uff1f\u2019\u201d\u300d\u300f\uff09])",
     re.MULTILINE,
