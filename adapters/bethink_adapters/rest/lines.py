@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from functools import wraps
+from itertools import islice
 from typing import Any, Final
 
 from starlette.responses import Response, StreamingResponse
@@ -14,6 +15,7 @@ from .caller import Client
 from .memories import Asked
 from .routing import JSON_LINES, router, told_as_text
 
+_PART: Final = 64  # lines
 _TOLD: Final = told_as_text(JSON_LINES)
 routes = router("lines")
 
@@ -41,7 +43,9 @@ def _add(path: str, list_items: Callable[..., Any]) -> None:
 
 def _stream(items: Iterable[Any]) -> Response:
     lines = (json.dumps(each, allow_nan=False, separators=(",", ":")) + "\n" for each in items)
-    return StreamingResponse(lines, media_type=JSON_LINES)
+    # The server goes to another thread for each part of an answer.
+    parts = iter(lambda: "".join(islice(lines, _PART)), "")
+    return StreamingResponse(parts, media_type=JSON_LINES)
 
 
 _add("/conflicts", searching.conflicts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from bethink import MemoryStore
+from bethink_adapters.rest.lines import _stream
 
 from .serving import ANN, Client
 
@@ -30,6 +32,15 @@ def test_all_memories_of_a_listing_come_as_lines(client: Client, store: MemorySt
         assert read(http, f"/v1/memories.jsonl?{query}") == [other.to_dict()]
     assert len(read(http, "/v1/memories.jsonl?as_of=%23250&order=oldest")) == 250
     assert read(client(ANN), "/v1/memories.jsonl") == [other.to_dict()]
+
+
+def test_a_long_list_leaves_in_few_parts() -> None:
+    async def parts() -> list[Any]:
+        return [part async for part in _stream(range(1000)).body_iterator]
+
+    found = asyncio.run(parts())
+    assert "".join(found).splitlines() == [str(number) for number in range(1000)]
+    assert len(found) < 20
 
 
 @pytest.mark.parametrize("path", ["/v1/conflicts", "/v1/log", "/v1/tasks"])
