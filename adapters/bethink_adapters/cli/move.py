@@ -120,7 +120,10 @@ def import_(context: Context) -> Reply:
 def _import_export(context: Context, source: Path) -> Reply:
     if source.is_dir():
         raise Failure(f"{source} is a folder; say whose it is, such as --from markdown", 2)
-    with _told_apart("for another system's file add --from, for a memory use `bethink merge`"):
+    with _told_apart(
+        "for another system's file add --from, for a memory use `bethink merge`, "
+        "for lines of your own `bethink store --jsonl`"
+    ):
         data = context.store.import_(
             sys.stdin.buffer if context.given.source == "-" else source,
             progress=output.bar("read"),

@@ -72,7 +72,10 @@ def test_a_journal_entry_is_named_as_the_log_shows_the_entry(run: Run, file: Pat
     assert newest.startswith("#")
     assert run("log", "--since", newest, "--json").data == []
     assert run("undo", newest).code == 0
-    assert "12" in run("undo", "#x12").err
+    for words in (["undo", "#x12"], ["log", "--since", "monday"], ["log", "--until", "1.5"]):
+        done = run(*words)
+        assert done.code == 2
+        assert f"an entry is a number such as 12 or #12, not {words[-1]!r}" in done.err
 
 
 def test_an_expired_memory_is_shown_by_its_short_id_and_erased_as_previewed(
@@ -362,6 +365,7 @@ def test_an_import_of_the_wrong_kind_names_the_right_way(run: Run, file: Path) -
     for source in ("mem0.json", "second.db"):
         done = run("import", source)
         assert (done.code, "--from" in done.err, "`bethink merge`" in done.err) == (1, True, True)
+        assert "`bethink store --jsonl`" in done.err
     assert "--from markdown" in run("import", "notes").err
     assert "`bethink import`" in run("merge", "in.jsonl").err
 
