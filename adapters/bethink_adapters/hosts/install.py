@@ -217,6 +217,10 @@ def _told(path: Path, snippet: str = "") -> Iterator[None]:
 def _refuse_read_only(path: Path, snippet: str = "") -> None:
     if path.exists() and not path.stat().st_mode & 0o222:
         raise SettingsError(path, "is read-only", snippet)
+    # A new file takes the place of the old one, so the folder counts, too.
+    folder = next(each for each in Path(os.path.realpath(path)).parents if each.exists())
+    if not os.access(folder, os.W_OK):
+        raise SettingsError(path, f"{folder} cannot be written", snippet)
 
 
 def _text(content: bytes | None) -> str:

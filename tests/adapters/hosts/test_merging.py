@@ -117,6 +117,22 @@ def test_a_read_only_file_is_left_alone(where: Place) -> None:
     assert not any(install(HOSTS["cursor"], PROGRAM, where))
 
 
+def test_a_file_in_a_folder_that_cannot_be_written_is_left_alone(
+    where: Place, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    closed = tmp_path / ".cursor"
+    file = write(where, "cursor", "{}\n")
+    allowed = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: path != closed and allowed(path, mode))
+    with pytest.raises(SettingsError, match=r"\.cursor cannot be written; the file was") as raised:
+        list(install(HOSTS["cursor"], PROGRAM, where))
+    assert "mcpServers" in raised.value.snippet
+    file.unlink()
+    with pytest.raises(SettingsError, match="cannot be written"):
+        list(install(HOSTS["cursor"], PROGRAM, where))
+    apply(where, "gemini")
+
+
 def test_a_broken_file_of_hooks_is_no_matter_without_hooks(where: Place) -> None:
     write(where, "cursor", "{broken", hooks=True)
     [change] = install(HOSTS["cursor"], PROGRAM, where, hooks=False)
