@@ -249,15 +249,18 @@ class Calls:
             raise ArgumentError("give memory_restore ids, or an entry of memory_history")
         count, lines = 0, list[str]()
         if entry is not None:
-            self._memories.undo(self._view.entry(entry))
-            count += 1
+            record = self._memories.undo(self._view.entry(entry))
+            count += record.state == "live"
+            lines.append(f"Undid entry {entry}. {brief(record)}")
         if ids:
             archived = self._view.in_state("archived", ids)
             forgotten = self._view.in_state("forgotten", ids)
-            count += self._memories.unarchive(archived) + self._memories.restore(forgotten)
+            back = self._memories.unarchive(archived) + self._memories.restore(forgotten)
+            count += back
             others = [each for each in ids if each not in (*archived, *forgotten)]
-            lines = [f"No forgotten or archived memory has the id {each}." for each in others]
-        return Answer("\n".join([f"Restored {count}.", *lines]), {"restored": count})
+            lines.append(f"Restored {back}.")
+            lines += [f"No forgotten or archived memory has the id {each}." for each in others]
+        return Answer("\n".join(lines), {"restored": count})
 
     def tasks(
         self,

@@ -126,8 +126,15 @@ def test_an_entry_of_the_history_is_undone(host: Host) -> None:
     id = host.store("Standup is at 10:00")
     host.call("update", id=id, content="Standup is at 11:00")
     entry = host.call("history", id=id)["entries"][0]["seq"]
-    host.call("restore", entry=entry)
+    told = host.text("restore", entry=entry)
+    assert told.startswith(f"Undid entry {entry}. Standup is at 10:00  (id {id}")
     assert host.call("get", ids=[id])["memories"][0]["content"] == "Standup is at 10:00"
+    other = host.store("Lunch is at noon")
+    stored = host.call("history", id=other)["entries"][0]["seq"]
+    told = host.text("restore", entry=stored, ids=["zz"])
+    assert told.startswith(f"Undid entry {stored}. Lunch is at noon  (id {other}")
+    assert "forgotten" in told.splitlines()[0]
+    assert told.splitlines()[1] == "Restored 0."
     assert "99" in host.refusal("restore", entry=99)
     assert "ids, or an entry of memory_history" in host.refusal("restore")
 
