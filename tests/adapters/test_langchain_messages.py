@@ -307,3 +307,38 @@ def test_nothing_overtakes_a_write_that_is_cancelled() -> None:
     with SlowStore() as store, SlowStore() as other:
         assert asyncio.run(overtaking(store)) == ["a", "b"]
         assert asyncio.run(clearing(other)) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "edited"),
+    [
+        (HumanMessage("I live in Graz", name="Ann"), HumanMessage("I live in Lyon", name="Ann")),
+        (
+            HumanMessage(["I live", {"type": "text", "text": "in Graz"}, IMAGE]),
+            HumanMessage([{"type": "text", "text": "I live in Lyon"}, IMAGE]),
+        ),
+        (AIMessage("In Graz", tool_calls=[CALL]), AIMessage("I live in Lyon", tool_calls=[CALL])),
+        (ChatMessage("In Graz", role="clerk"), ChatMessage("I live in Lyon", role="clerk")),
+    ],
+)
+def test_an_edited_message_comes_back_as_edited(
+    store: MemoryStore, said: BaseMessage, edited: BaseMessage
+) -> None:
+    history = ChatMessageHistory(store, "ann-1")
+    history.add_messages([said, AIMessage("Noted")])
+    first = store.all(namespace="messages/ann-1", order="oldest")[0]
+    store.update(first.id, content="I live in Lyon")
+    assert history.messages == [edited, AIMessage("Noted")]
+    memory = ConversationMemory(store, "ann-1")
+    assert "I live in Lyon" in str(memory.load_memory_variables({"input": "Where?"}))
+    store.undo(store.log(limit=1)[0])
+    assert history.messages == [said, AIMessage("Noted")]
+
+
+def test_a_screened_message_comes_back_as_screened() -> None:
+    with MemoryStore(
+        screen=lambda record: record.content.replace("hunter2", "[redacted]")
+    ) as store:
+        history = ChatMessageHistory(store, "ann-1")
+        history.add_messages([HumanMessage("The password is hunter2")])
+        assert history.messages == [HumanMessage("The password is [redacted]")]

@@ -90,6 +90,7 @@ def to_message(record: MemoryRecord) -> BaseMessage:
     if record.value is not None:
         try:
             (message,) = core.messages_from_dict([decode(record.value)])
+            _set_text(message, record)
         except Exception as error:
             logger.warning(
                 "Record %s is shown as its text, it holds no message: %r", record.id, error
@@ -102,6 +103,19 @@ def to_message(record: MemoryRecord) -> BaseMessage:
     return message
 
 
+def _set_text(message: BaseMessage, record: MemoryRecord) -> None:
+    """Give *message* the text of *record*, if an update or a screen changed the text."""
+    told = plain_text(message.content)
+    text = _present(told, record)
+    if text == told:
+        return
+    if isinstance(message.content, list):
+        others = (each for each in message.content if not plain_text([each]))
+        message.content = [{"type": "text", "text": text}, *others]
+    else:
+        message.content = text
+
+
 def role_of(record: MemoryRecord) -> str:
     """Return the type of *record*'s message, or the role of a chat message."""
     role = _inside(record, "data", "role") or _inside(record, "type") or record.author
@@ -110,7 +124,13 @@ def role_of(record: MemoryRecord) -> str:
 
 def text_of(record: MemoryRecord) -> str:
     """Return the text of *record*'s message, uncut."""
-    return plain_text(_inside(record, "data", "content")) or record.content
+    return _present(plain_text(_inside(record, "data", "content")), record)
+
+
+def _present(told: str, record: MemoryRecord) -> str:
+    """Return *told*, the text of a message; or the content, if *record* was edited or screened."""
+    is_same = record.content == told or record.content == storable(told, MAX_CONTENT)
+    return told if is_same else record.content
 
 
 def _inside(record: MemoryRecord, *path: str) -> Any:
