@@ -17,7 +17,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from bethink import MessageLog, ValidationError
+from bethink import ArgumentError, MessageLog, ValidationError
 from bethink.adapting import (
     MAX_CONTENT,
     MAX_LABEL,
@@ -148,7 +148,7 @@ def _settings(given: SessionSettings | Mapping[str, Any] | None) -> SessionSetti
         return given
     unknown = sorted(set(given or ()) - {"limit"})
     if unknown:
-        raise TypeError(f"Unknown session settings: {', '.join(unknown)}")
+        raise ArgumentError(f"Unknown session settings: {', '.join(unknown)}")
     return SessionSettings(**(given or {}))
 
 

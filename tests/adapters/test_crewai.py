@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bethink import EVERYWHERE, MemoryStore, StorageError
+from bethink import EVERYWHERE, MemoryStore, StorageError, ValidationError
 from bethink_adapters.crewai import CrewStorage, RememberingEmbedder
 from bethink_adapters.crewai.scoring import cosine
 
@@ -539,7 +539,7 @@ class TestStores:
         assert storage.count() == 1
 
     def test_a_store_or_path_is_needed(self) -> None:
-        with pytest.raises(TypeError, match="store"):
+        with pytest.raises(ValidationError, match="store"):
             CrewStorage()
 
     def test_closed_store_is_logged_and_never_a_runtime_error(

@@ -23,7 +23,7 @@ from agents.memory import Session, SessionSettings
 from agents.run_internal import session_persistence
 from agents.testing import ScriptedModel, assistant_message, function_call
 
-from bethink import MemoryStore, StoreClosedError, Subtree, ValidationError
+from bethink import ArgumentError, MemoryStore, StoreClosedError, Subtree, ValidationError
 from bethink.features.packing.layout import INTRODUCTION
 from bethink_adapters.openai_agents import MemorySession, erase_user, recall_filter
 
@@ -263,7 +263,7 @@ def test_a_cleared_session_can_leave_no_byte(tmp_path: Path) -> None:
 
 
 def test_unknown_settings_are_refused(store: MemoryStore) -> None:
-    with pytest.raises(TypeError, match="Unknown session settings: limitt"):
+    with pytest.raises(ArgumentError, match="Unknown session settings: limitt"):
         MemorySession(store, "s", session_settings={"limitt": 1})
 
 

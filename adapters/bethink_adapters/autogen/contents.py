@@ -11,7 +11,7 @@ from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from bethink import MemoryRecord, RecallResult, ValidationError
+from bethink import ArgumentError, MemoryRecord, RecallResult, ValidationError
 from bethink.adapting import MAX_CONTENT, MAX_LABEL, Turn
 
 from ..shared.texts import aware, digest, storable, written
@@ -44,11 +44,11 @@ def to_item(content: MemoryContent) -> dict[str, Any]:
 
     Text is cut and freed of lone surrogates where a record asks for it; the value then holds the
     text unchanged. An image or bytes are a value in base64, with the metadata's "description" as
-    text. Times become ISO texts, UUIDs texts. Any other object raises ``TypeError``; JSON that is
-    no dict, and an image without a description, raise ``ValidationError``.
+    text. Times become ISO texts, UUIDs texts. Any other object raises ``ArgumentError``; JSON that
+    is no dict, and an image without a description, raise ``ValidationError``.
     """
     if not hasattr(content, "mime_type"):
-        raise TypeError(f"a MemoryContent is needed, not {type(content).__name__}")
+        raise ArgumentError(f"a MemoryContent is needed, not {type(content).__name__}")
     mime = content.mime_type if isinstance(content.mime_type, str) else content.mime_type.value
     metadata = dict(content.metadata or {})
     if isinstance(content.content, dict):

@@ -53,7 +53,7 @@ class View:
         """Return the namespace of *scope*; a scope outside the view raises ``ValueError``."""
         wanted = normalise(scope)
         if not contains(self.root, wanted):
-            raise ValueError(f"scope {wanted!r} lies outside {self.root!r}")
+            raise ValidationError(f"scope {wanted!r} lies outside {self.root!r}")
         return "/".join([self.namespace, *map(segment, filter(None, wanted.split("/")))])
 
     def scope_of(self, namespace: str) -> str:

@@ -52,7 +52,7 @@ class CrewStorage:
         require("crewai", "crewai")
         given = path if store is None else store
         if given is None:
-            raise TypeError("CrewStorage needs a store or a path")
+            raise ValidationError("CrewStorage needs a store or a path")
         self._store = StoreHandle(given)
         self._view = View(namespace)
         self._dimension = None if vector_dim is None else integer("vector_dim", vector_dim, 1)
