@@ -8,6 +8,7 @@ import stat
 from contextlib import closing
 from pathlib import Path
 from threading import Event, Thread
+from typing import Any
 
 import pytest
 
@@ -118,3 +119,25 @@ def test_a_backup_can_be_awaited(path: Path, target: Path) -> None:
     asyncio.run(work())
     with opened(target) as restored:
         assert restored.count() == 1
+
+
+def test_a_full_disk_of_the_copy_is_told_with_the_copy_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect = sqlite3.connect
+
+    def full(path: str, *given: Any, **named: Any) -> sqlite3.Connection:
+        connection: sqlite3.Connection = connect(path, *given, **named)
+        if ".part" in path:
+            connection.execute("PRAGMA max_page_count = 2")
+            Path(f"{path}-journal").touch()  # left by SQLite on a full disk
+        return connection
+
+    (tmp_path / "disk").mkdir()
+    with MemoryStore(tmp_path / "agent.db") as store:
+        store.store_many(f"fact number {number}" for number in range(50))
+        monkeypatch.setattr(sqlite3, "connect", full)
+        with pytest.raises(StorageError, match="full") as raised:
+            store.backup(tmp_path / "disk" / "copy.db")
+    assert raised.value.path == str(tmp_path / "disk" / "copy.db")
+    assert not any((tmp_path / "disk").iterdir())

@@ -143,10 +143,13 @@ def copy_to(connection: sqlite3.Connection, path: str, target: str) -> None:
         replace_file(part, target)
     except StorageError:
         raise
-    except OSError as error:
+    except (OSError, sqlite3.Error) as error:
+        if getattr(error, "sqlite_errorname", "SQLITE_FULL") != "SQLITE_FULL":
+            raise
         raise StorageError(target, f"the copy cannot be written: {error}") from error
     finally:
-        Path(part).unlink(missing_ok=True)
+        for left in (part, f"{part}-journal"):
+            Path(left).unlink(missing_ok=True)
 
 
 class translate_errors:  # lower case like contextlib.suppress
