@@ -11,7 +11,6 @@ from .arguments import (
     FIELDS,
     FILTER,
     ID,
-    IDS,
     SHORT_ID,
     STATES,
     YES,
@@ -100,16 +99,16 @@ def update(context: Context) -> Reply:
 )
 def forget(context: Context) -> Reply:
     """Forget memories; `restore` brings them back."""
-    return _remove(context, "forget", ("live",))
+    return _change(context, "forget", ("live",))
 
 
 @command(_SOME_IDS, FILTER, YES, example="bethink erase ef5a0645 --yes")
 def erase(context: Context) -> Reply:
     """Erase memories and their history for good."""
-    return _remove(context, "erase", STATES)
+    return _change(context, "erase", STATES)
 
 
-def _remove(context: Context, verb: str, states: tuple[Listed, ...]) -> Reply:
+def _change(context: Context, verb: str, states: tuple[Listed, ...]) -> Reply:
     given, where = context.given, filter_of(context.given)
     chosen = list(dict.fromkeys(find_ids(context, given.ids)))
     named = given.namespace is not None or given.everywhere
@@ -131,27 +130,30 @@ def _remove(context: Context, verb: str, states: tuple[Listed, ...]) -> Reply:
         return Reply(data, [*preview, f"would {verb} {count}"])
     if not chosen or verb == "erase":
         context.confirm(count, verb, preview)
-    remove = getattr(context.store, verb)
-    count = remove(chosen) if chosen else remove(namespace=context.scope, where=where)
+    change = getattr(context.store, verb)
+    if chosen or verb not in ("forget", "erase"):
+        count = change(chosen or [each.id for each in found])
+    else:
+        count = change(namespace=context.scope, where=where)
     return Reply({"count": count}, [f"{_PAST[verb]} {count}"], 0 if count else 1)
 
 
-@command(IDS, example="bethink restore 7f1de620")
+@command(_SOME_IDS, FILTER, YES, example="bethink restore 7f1de620")
 def restore(context: Context) -> Reply:
     """Bring forgotten memories back."""
-    return _count(context, "restore")
+    return _change(context, "restore", ("forgotten",))
 
 
-@command(IDS, example="bethink archive ef5a0645")
+@command(_SOME_IDS, FILTER, YES, example="bethink archive ef5a0645")
 def archive(context: Context) -> Reply:
     """Put memories aside."""
-    return _count(context, "archive")
+    return _change(context, "archive", ("live",))
 
 
-@command(IDS, example="bethink unarchive 0b3c55d9")
+@command(_SOME_IDS, FILTER, YES, example="bethink unarchive 0b3c55d9")
 def unarchive(context: Context) -> Reply:
     """Bring archived memories back."""
-    return _count(context, "unarchive")
+    return _change(context, "unarchive", ("archived",))
 
 
 @command(
@@ -196,11 +198,6 @@ def _tidy(context: Context, store: MemoryStore) -> tuple[int, int]:
         namespace=context.scope if context.given.namespace or context.given.everywhere else None,
     )
     return expired, store.drift()
-
-
-def _count(context: Context, verb: str) -> Reply:
-    count = getattr(context.store, verb)(find_ids(context, context.given.ids))
-    return Reply({"count": count}, [f"{_PAST[verb]} {count}"], 0 if count else 1)
 
 
 def _store_lines(context: Context, source: str, shared: dict[str, Any]) -> list[MemoryRecord]:

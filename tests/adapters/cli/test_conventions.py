@@ -270,6 +270,20 @@ def test_forgetting_by_filter_shows_and_asks_first(
     assert run("restore", PIER_3, PIER_4).out == "restored 2\n"
 
 
+def test_what_was_changed_by_filter_is_brought_back_by_filter(run: Run, file: Path) -> None:
+    travel = ("--category", "travel")
+    for away, back in (("forget", "restore"), ("archive", "unarchive")):
+        assert run(away, *travel, "--yes", "--json").data == {"count": 2}
+        assert run("list", *travel, "--json").data == []
+        looked = run(back, *travel, "--dry-run")
+        assert "The ferry leaves from pier 3" in looked.out
+        assert looked.out.endswith(f"would {back} 2\n")
+        assert (run(back, *travel).code, run(back).code) == (2, 2)
+        assert run(back, *travel, "--yes", "--json").data == {"count": 2}
+        assert len(run("list", *travel, "--json").data) == 2
+        assert run(back, *travel, "--yes").code == 1
+
+
 def test_erasing_asks_even_for_an_id(run: Run, file: Path) -> None:
     assert run("erase", PIER_3).code == 2
     assert run("erase", PIER_3, "--dry-run", "--json").data == {
