@@ -176,8 +176,8 @@ class Context:
             source = sys.stdin.read().replace("\r\n", "\n")  # as in a file
         elif file is not None:
             source = Path(file).expanduser().read_text(encoding="utf-8")
-        else:
-            return source
+        else:  # a byte of an argument that is no text is a surrogate
+            return source.encode(errors="surrogatepass").decode()
         return source.removeprefix(MARK).removesuffix("\n")
 
     def confirm(

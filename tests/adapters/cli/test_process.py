@@ -105,6 +105,18 @@ def test_bytes_on_the_standard_input_that_are_no_text_are_refused(
     assert (done.returncode, done.stderr) == (2, b"bethink: the text is no UTF-8 at byte 1\n")
 
 
+@pytest.mark.skipif(os.name == "nt", reason="arguments are bytes on POSIX only")
+@pytest.mark.parametrize("words", [[b"store"], [b"recall"], [b"update", b"4a998ed4", b"--content"]])
+def test_an_argument_that_is_no_text_is_told_as_such(file: Path, words: list[bytes]) -> None:
+    done = subprocess.run(
+        [*COMMAND, *words, b"\xc3\xa9 \xff"],
+        env=environment(file),
+        capture_output=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (2, b"bethink: the text is no UTF-8 at byte 3\n")
+
+
 def test_a_closed_pipe_ends_quietly(file: Path) -> None:
     with MemoryStore(file) as store:
         store.store_many([f"note {number} {'x' * 2_000}" for number in range(300)])
