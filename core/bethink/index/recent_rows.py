@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from sys import getsizeof
 from typing import Final
 
 from ..model.port import Row
+from .caches import record_bytes
 
 MAX_RECENT_BYTES: Final = 1 << 24
-_ROW_BYTES: Final = 1600  # of a row and its record beside texts and vectors; measured
+_ROW_BYTES: Final = 400  # of a row beside its record and vectors; measured
 
 
 class RecentRows:
@@ -30,7 +30,9 @@ class RecentRows:
         """
         for row in rows:
             self.rows[row.row] = row
-            self._weights[row.row] = weight = _weight(row)
+            weight = _ROW_BYTES + record_bytes(row.record)
+            weight += sum([vector.nbytes for vector in row.vectors.values()])
+            self._weights[row.row] = weight
             self._bytes += weight
             self._borrowed.append(row.row)
         self._in_part |= in_part
@@ -61,14 +63,3 @@ class RecentRows:
                 owned = {name: vector.copy() for name, vector in row.vectors.items()}
                 self.rows[number] = Row(number, row.ordinal, row.record, owned)
         self._borrowed, self._in_part = [], False
-
-
-def _weight(row: Row) -> int:
-    """Return about how many bytes a row takes."""
-    record = row.record
-    weight = _ROW_BYTES + getsizeof(record.content)
-    if record.metadata or record.value is not None:
-        weight += len(str(record.metadata)) + len(str(record.value))
-    for vector in row.vectors.values():
-        weight += vector.nbytes
-    return weight

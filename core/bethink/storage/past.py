@@ -29,9 +29,7 @@ from .replay import RecordAt, records_at, refuse_compacted
 
 Embed = Callable[[Sequence[MemoryRecord]], list[Vector]]
 
-
-_own_row = attrgetter("row")
-_PLACES = {"row": _own_row, "ordinal": attrgetter("current.ordinal")}
+_PLACES = {"row": attrgetter("row"), "ordinal": attrgetter("current.ordinal")}
 
 
 class PastBackend:
