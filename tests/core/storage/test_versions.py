@@ -39,8 +39,8 @@ ADDED = (
     ),
     (
         "storage/sqlite/schema.py",
-        "MIGRATIONS: Final = (VERSION_1, VERSION_2",
-        ', "ALTER TABLE records ADD COLUMN mood TEXT"',
+        "    for number in (1, 2)\n)",
+        ' + ("ALTER TABLE records ADD COLUMN mood TEXT",)',
     ),
     (
         "storage/sql/authenticator.py",

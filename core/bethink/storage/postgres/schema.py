@@ -15,13 +15,12 @@ from psycopg.sql import SQL, Identifier
 from ...errors import NotABethinkFileError, SchemaTooNewError, StorageError
 from .tenants import bind
 
-VERSION_1, VERSION_2 = (
+MIGRATIONS: Final = tuple(
     Path(__file__).with_name(f"version_{number}.sql").read_text(encoding="utf-8")
     for number in (1, 2)
 )
 """The tables of each version; columns are explained in SQLite's files of the same names."""
 
-MIGRATIONS: Final = (VERSION_1, VERSION_2)
 LATEST: Final = len(MIGRATIONS)
 TABLES: Final = tuple(re.findall(r"CREATE TABLE {schema}\.(?!bethink)(\w+)", "".join(MIGRATIONS)))
 """The tables of a store, beside the table ``bethink`` with the version."""

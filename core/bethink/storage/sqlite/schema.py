@@ -18,13 +18,12 @@ from ..sql.authenticator import CODED_COLUMNS
 APPLICATION_ID: Final = 0x62746E6B  # "btnk"
 _OF_INDEX: Final = re.compile(r" index \w+$")
 
-VERSION_1, VERSION_2 = (
+MIGRATIONS: Final = tuple(
     Path(__file__).with_name(f"version_{number}.sql").read_text(encoding="utf-8")
     for number in (1, 2)
 )
 """The tables of the first version, and what the second adds; each column is explained."""
 
-MIGRATIONS: Final = (VERSION_1, VERSION_2)
 LATEST: Final = len(MIGRATIONS)
 
 Renewal = Callable[[sqlite3.Connection, str], AbstractContextManager[None]]
