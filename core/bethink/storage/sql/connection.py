@@ -8,47 +8,30 @@ from typing import Any, Protocol
 
 
 class Cursor(Protocol):
-    """The result of a statement."""
+    """The result of a statement, as ``sqlite3.Cursor`` is."""
 
     @property
-    def rowcount(self) -> int:
-        """The number of changed rows."""
-
-    def fetchone(self) -> Any:
-        """Return the next row, None after the last."""
-
-    def fetchall(self) -> list[Any]:
-        """Return all remaining rows."""
-
-    def __iter__(self) -> Iterator[Any]:
-        """Yield the remaining rows."""
-
-    def close(self) -> None:
-        """Release the rows."""
+    def rowcount(self) -> int: ...
+    def fetchone(self) -> Any: ...
+    def fetchall(self) -> list[Any]: ...
+    def __iter__(self) -> Iterator[Any]: ...
+    def close(self) -> None: ...
 
 
 class Connection(Protocol):
-    """A connection that runs statements in SQLite's dialect."""
+    """A connection that runs statements in SQLite's dialect, as ``sqlite3.Connection`` does."""
 
     text_factory: Any
-    """Makes a value of the bytes of a text."""
 
     @property
     def IntegrityError(self) -> type[Exception] | tuple[()]:
-        """The error of a statement that a unique index refuses."""
+        """The error of a statement that a unique index refuses, if a transaction goes on after."""
 
     @property
-    def Error(self) -> type[Exception]:
-        """The base of the driver's errors."""
-
-    def execute(self, sql: str, parameters: Any = ..., /) -> Cursor:
-        """Run a statement."""
-
-    def executemany(self, sql: str, parameters: Iterable[Any], /) -> Any:
-        """Run a statement once for each of *parameters*."""
-
-    def blobopen(self, table: str, column: str, row: int, /, *, readonly: bool) -> Any:
-        """Open the bytes of a value for reading in pieces."""
+    def Error(self) -> type[Exception]: ...
+    def execute(self, sql: str, parameters: Any = ..., /) -> Cursor: ...
+    def executemany(self, sql: str, parameters: Iterable[Any], /) -> Any: ...
+    def blobopen(self, table: str, column: str, row: int, /, *, readonly: bool) -> Any: ...
 
 
 class SQLConnections(Protocol):

@@ -1,4 +1,4 @@
-"""The journal of an SQLite file: reads of any moment, and reads of everything."""
+"""The journal: reads of any moment, and reads of everything."""
 
 from __future__ import annotations
 
@@ -101,7 +101,8 @@ class SQLJournalReader:
             return _cut_of(connection)
 
     def current(self, ids: Sequence[str]) -> list[Current]:
-        return self._found(f"{self._current} WHERE id IN {LISTED}", Listed(ids))
+        found = self._connections.rows(f"{self._current} WHERE id IN {LISTED}", Listed(ids))
+        return list(map(partial(current_of, self._auth), found))
 
     def ids_of_rows(self, rows: Sequence[int]) -> dict[int, str]:
         made = f"SELECT seq, id FROM journal WHERE seq IN {LISTED}"
@@ -109,7 +110,7 @@ class SQLJournalReader:
 
     def key_holders(self, namespace: str, key: str, seq: int, most: int = -1) -> list[Current]:
         place = "namespace = ? AND key = ?"
-        return self._found_aside(
+        return self._found(
             f"{self._current} WHERE ordinal <= ? AND id IN "
             f"(SELECT id FROM records WHERE {place} AND state = 'live' "
             f"UNION SELECT id FROM records WHERE {place} AND state <> 'live' AND ordinal <= ? "
@@ -135,7 +136,7 @@ class SQLJournalReader:
             )
             given = (last, *parameters, seq, *parameters, *span)
         moved = "id IN (SELECT id FROM departures WHERE"
-        return self._found_aside(  # in a single query, since other threads may write between two
+        return self._found(  # in a single query, since other threads may write between two
             f"{here} UNION ALL "
             f"{self._current} WHERE {moved} {inside}) AND NOT {inside} AND {existed}",
             *(*given, *parameters, *parameters, *span),
@@ -144,7 +145,7 @@ class SQLJournalReader:
     def expiring(self, scope: Scope, after: float, until: float) -> list[Current]:
         inside, parameters = scope_sql(scope)
         span = "state = 'live' AND expires_at > ? AND expires_at <= ?"
-        return self._found_aside(
+        return self._found(
             f"{self._current} INDEXED BY records_expiring WHERE {span} AND {inside}",
             after,
             until,
@@ -152,13 +153,9 @@ class SQLJournalReader:
         )
 
     def _found(self, sql: str, *parameters: object) -> list[Current]:
-        with self._connections.reading() as connection:
-            # An error keeps its frames: a name for the cursor would keep the statement open.
-            return list(map(partial(current_of, self._auth), connection.execute(sql, parameters)))
-
-    def _found_aside(self, sql: str, *parameters: object) -> list[Current]:
         """Return the records of a query that may take long."""
         with self._connections.aside() as connection:
+            # An error keeps its frames: a name for the cursor would keep the statement open.
             return list(map(partial(current_of, self._auth), connection.execute(sql, parameters)))
 
     def histories(self, records: Sequence[Current], seq: int) -> list[RecordHistory]:
