@@ -22,6 +22,8 @@ class SQLiteInspection(SQLInspection):
     The methods are documented in ``Inspection``.
     """
 
+    _connection: sqlite3.Connection
+
     def __init__(
         self,
         connection: sqlite3.Connection,
@@ -31,22 +33,21 @@ class SQLiteInspection(SQLInspection):
         tell: Tell | None = None,
     ) -> None:
         super().__init__(connection, path, None if keyed is None else keyed.auth, tell)
-        self._file_connection = connection
         self._keyed = keyed
         self._known = known
 
     def damage(self, dimension: Callable[[], int | None] = lambda: None) -> Iterator[Problem]:
         yield from super().damage(dimension)
         if self._keyed is not None:
-            yield from self._keyed.problems(self._file_connection, self._known)
+            yield from self._keyed.problems(self._connection, self._known)
 
     def _translated(self) -> translate_errors:
         return translate_errors(self._path)
 
     def _file(self) -> Iterator[Problem]:
         checked = f"PRAGMA integrity_check({_MAX_PAGE_PROBLEMS})"
-        for (found,) in self._file_connection.execute(checked):
+        for (found,) in self._connection.execute(checked):
             if found != "ok":
                 yield Problem("file", self._path, found)
-        for name, what in schema.schema_differences(self._file_connection):
+        for name, what in schema.schema_differences(self._connection):
             yield Problem("file", name, what)
