@@ -56,7 +56,7 @@ class SQLiteBackend(SQLBackend):
             raise
         super().__init__(files, NO_AUTH if self._keyed_file is None else self._keyed_file.auth)
         try:
-            self.scrub(patience=0)
+            self._scrub(patience=0)
         except StorageError as error:
             _logger.warning("what was erased from %s is not yet removed: %s", location, error)
 
@@ -86,7 +86,10 @@ class SQLiteBackend(SQLBackend):
         with self._files.long_read_transaction() as connection:
             yield SQLiteInspection(connection, self.location, self._keyed_file, known, tell)
 
-    def scrub(self, *, shrink: bool = False, patience: float = BUSY_SECONDS) -> None:
+    def scrub(self, *, shrink: bool = False) -> None:
+        self._scrub(BUSY_SECONDS, shrink)
+
+    def _scrub(self, patience: float, shrink: bool = False) -> None:
         erased = self.setting(ERASED)
         if erased == self.setting(SCRUBBED):
             return
