@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
+from struct import pack
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -42,8 +43,6 @@ _DAY: Final = 86_400.0
 _BATCH_ROWS: Final = 4_096
 _LIVE: Final = "namespace = ? AND state = 'live'"
 _LATEST_USE: Final = "greatest(occurred_at, coalesce(last_accessed_at, occurred_at))"
-_COPY_HEAD: Final = b"PGCOPY\n\xff\r\n\0" + bytes(8)
-_COPY_END: Final = b"\xff\xff"
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,20 +152,20 @@ class PostgresVectorIndexes:
             )
             count = 0
             with new.cursor() as cursor, cursor.copy(f"COPY {place} FROM STDIN BINARY") as copy:
-                copy.write(_COPY_HEAD)
-                for block, size in self._blocks(connection.raw, namespace, dimension, rate):
-                    copy.write(block)
-                    count += size
+                copy.set_types(("int8", "int8", "bytea"))
+                for rows in self._folded(connection.raw, namespace, dimension, rate):
+                    for each in rows:
+                        copy.write_row(each)
+                    count += len(rows)
                     if tell is not None:
                         tell(count, None)
-                copy.write(_COPY_END)
             return note, count
 
-    def _blocks(
+    def _folded(
         self, old: psycopg.Connection[Any], namespace: str, dimension: int, rate: float | None
-    ) -> Iterator[tuple[bytes, int]]:
-        """Yield rows, ordinals and folded unit vectors in the form of COPY, some at a time."""
-        layout = _layout(dimension)
+    ) -> Iterator[list[tuple[int, int, bytes]]]:
+        """Yield rows, ordinals and folded unit vectors, in pgvector's form, some at a time."""
+        head = pack(">hh", dimension, 0)
         schema, inside = f'"{self._schema}"', "namespace = %s AND state = 'live'"
         (newest,) = old.execute(
             f"SELECT max({_LATEST_USE}) FROM {schema}.records WHERE {inside}", (namespace,)
@@ -185,12 +184,8 @@ class PostgresVectorIndexes:
                 if rate is not None:
                     days = (newest - np.array(used)) / _DAY
                     factor *= np.array(importance) * np.exp(-rate * days)
-                block = np.zeros(len(found), layout)
-                block["fields"], block["row_bytes"], block["ordinal_bytes"] = 3, 8, 8
-                block["row"], block["ordinal"] = rows, ordinals
-                block["vector_bytes"], block["dimension"] = 4 + 4 * dimension, dimension
-                block["vector"] = folded * factor[:, None]
-                yield block.tobytes(), len(found)
+                blobs = [head + each.tobytes() for each in (folded * factor[:, None]).astype(">f4")]
+                yield list(zip(rows, ordinals, blobs, strict=True))
 
     def _switch(self, namespace: str, note: _Note | None) -> _Note | None:
         """Put an index, or none, in the place of the index so far; return the former.
@@ -223,20 +218,3 @@ def _read_note(told: str | None) -> _Note | None:
 def _without_text(row: Row) -> Row:
     """Return *row* for an index that is asked for no words."""
     return replace(row, record=replace(row.record, content=""))
-
-
-def _layout(dimension: int) -> np.dtype[Any]:
-    """Return the form of a row in PostgreSQL's binary COPY; a vector has a head of its own."""
-    return np.dtype(
-        [
-            ("fields", ">i2"),
-            ("row_bytes", ">i4"),
-            ("row", ">i8"),
-            ("ordinal_bytes", ">i4"),
-            ("ordinal", ">i8"),
-            ("vector_bytes", ">i4"),
-            ("dimension", ">i2"),
-            ("unused", ">i2"),
-            ("vector", ">f4", (dimension,)),
-        ]
-    )
