@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
+from secrets import token_hex
 from struct import pack
 from typing import TYPE_CHECKING, Any, Final
 
@@ -100,12 +101,13 @@ class PostgresVectorIndexes:
             if not new.execute("SELECT 1 FROM pg_extension WHERE extname = 'vector'").fetchone():
                 reason = "the extension pgvector is missing; an owner runs CREATE EXTENSION vector"
                 raise StorageError(self._server.shown, reason)
-            table = self._table(namespace)
+            table = f"near_{blake2b(namespace.encode(), digest_size=6).hexdigest()}_"
             noted = _read_note(self._backend.setting(SETTING + namespace))
             for (left,) in new.execute(_TABLES, (self._schema, f"{table}%")).fetchall():
                 if noted is None or noted.table != left:  # of a call that was broken off
                     new.execute(f"DROP TABLE {self._place(left)}")
-            note, count = self._fill(new, namespace, table, rate, tell)
+            # The former index may be of the same position, so the names are drawn.
+            note, count = self._fill(new, namespace, f"{table}{token_hex(4)}", rate, tell)
             place = self._place(note.table)
             with new.transaction():
                 new.execute("SET LOCAL maintenance_work_mem = '256MB'")
@@ -137,15 +139,14 @@ class PostgresVectorIndexes:
         rate: float | None,
         tell: Tell | None,
     ) -> tuple[_Note, int]:
-        """Copy the vectors of *namespace* into a new table; return the note and the count."""
+        """Copy the vectors of *namespace* into the new *table*; return the note and the count."""
         with self._server.long_read_transaction() as connection:
             seq, embedder = read_head(connection), read_setting(connection, "embedder")
             dimension = int(read_setting(connection, DIMENSION_SETTING) or 0)
             if not 0 < dimension <= MAX_DIMENSION:
                 reason = f"a vector index needs vectors of 1 to {MAX_DIMENSION:,} numbers"
                 raise ValidationError(f"{reason}; {namespace!r} has {dimension:,}")
-            note = _Note(f"{table}{seq}", seq, embedder or "", rate)
-            place = self._place(note.table)
+            place = self._place(table)
             new.execute(
                 f"CREATE TABLE {place} (row BIGINT PRIMARY KEY, ordinal BIGINT NOT NULL, "
                 f"vector vector({dimension}) NOT NULL)"
@@ -159,7 +160,7 @@ class PostgresVectorIndexes:
                     count += len(rows)
                     if tell is not None:
                         tell(count, None)
-            return note, count
+            return _Note(table, seq, embedder or "", rate), count
 
     def _folded(
         self, old: psycopg.Connection[Any], namespace: str, dimension: int, rate: float | None
@@ -199,10 +200,6 @@ class PostgresVectorIndexes:
             told = "" if note is None else json.dumps(asdict(note))
             writer.set_setting(SETTING + namespace, told)
         return former
-
-    def _table(self, namespace: str) -> str:
-        """Return the beginning of the names of an index's tables."""
-        return f"near_{blake2b(namespace.encode(), digest_size=6).hexdigest()}_"
 
     def _place(self, table: str) -> str:
         return f'"{self._schema}".{table}'

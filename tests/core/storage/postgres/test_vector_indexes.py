@@ -183,6 +183,18 @@ def test_an_index_takes_the_place_of_the_former(
         semantic(store, "tea", approximate=True)
 
 
+def test_an_index_is_built_again_without_a_write_in_between(
+    store: MemoryStore, location: str
+) -> None:
+    store.build_vector_index()
+    (former,) = tables(location)
+    assert store.build_vector_index(rate=0.3) == len(TEXTS)
+    assert former not in tables(location)
+    assert list(tables(location).values()) == [len(TEXTS)]
+    found = semantic(store, "tea", ranking=DecayProduct(0.3), approximate=True)
+    assert found == semantic(store, "tea", ranking=DecayProduct(0.3))
+
+
 def test_an_index_of_another_embedder_is_not_used(store: MemoryStore) -> None:
     store.build_vector_index()
     store.reembed(HashEmbedder(24))
