@@ -23,4 +23,4 @@ def moments_of(store: MemoryStore) -> Moments:
 def connections_of(store: MemoryStore) -> Connections:
     backend = engine_of(store).backend
     assert isinstance(backend, SQLiteBackend)
-    return backend._files
+    return backend._connections

@@ -165,7 +165,7 @@ def _steps(beside: int, verb: str, where: dict[str, Any]) -> int:
         store.store_many([{"content": "", "value": 0, "id": each, "key": each} for each in names])
         backend = engine_of(store).backend
         assert isinstance(backend, SQLiteBackend)
-        with backend._files.reading() as connection:
+        with backend._connections.reading() as connection:
             connection.set_progress_handler(step, 1)
         getattr(store, verb)(namespace="default", where=where)
         return taken

@@ -70,6 +70,7 @@ class PostgresBackend(SQLBackend):
     ``FullBackend``.
     """
 
+    _connections: Connections
     _selection = staticmethod(_SELECTION)
     _SPELLED_ROWS: ClassVar[int] = 0
     _OUTCOME: ClassVar[str] = "round(outcome::numeric, 1)::float8"
@@ -84,7 +85,7 @@ class PostgresBackend(SQLBackend):
         tenant = own.get("tenant")
         self._tenant = None if tenant is None else check_namespace(tenant)
         self._schema = schema
-        self._server = Connections(
+        connections = Connections(
             address,
             schema,
             without_password(url),
@@ -92,12 +93,12 @@ class PostgresBackend(SQLBackend):
             pooled=pooler is not None,
             tenant=self._tenant,
         )
-        super().__init__(self._server, NO_AUTH, hides=self._tenant is not None)
+        super().__init__(connections, NO_AUTH, hides=self._tenant is not None)
         try:
-            with self._server.reading() as connection:
+            with connections.reading() as connection:
                 migrate(connection.raw, schema, self.location)
                 check_bound(connection.raw, schema, self._tenant, self.location)
-            self._server.release_locks_early()
+            connections.release_locks_early()
             self._read_only = self._cannot_write()
         except BaseException:
             self.close()
@@ -106,15 +107,15 @@ class PostgresBackend(SQLBackend):
     @property
     def location(self) -> str:
         """The address without a password."""
-        return self._server.shown
+        return self._connections.shown
 
     def follow(self, find: Callable[[], str]) -> None:
         """Let the store move between servers: *find* returns the URL where the store is now."""
-        self._server.follow(find)
+        self._connections.follow(find)
 
     @property
     def vector_indexes(self) -> PostgresVectorIndexes:
-        return PostgresVectorIndexes(self, self._server, self._schema)
+        return PostgresVectorIndexes(self, self._connections, self._schema)
 
     @property
     def read_only(self) -> bool:
@@ -129,18 +130,18 @@ class PostgresBackend(SQLBackend):
 
     @property
     def breaks(self) -> int:
-        return self._server.breaks
+        return self._connections.breaks
 
     def _cannot_write(self) -> bool:
-        table = f"{self._server.schema}.journal"
-        with self._server.outside() as connection:  # a transaction to read is read only
+        table = f"{self._connections.schema}.journal"
+        with self._connections.outside() as connection:  # a transaction to read is read only
             ((refused,),) = connection.execute(_REFUSED, (table,)).fetchall()
         return bool(refused)
 
     @contextmanager
     def write(self) -> Iterator[PostgresWriter]:
         try:
-            with self._server.writing() as connection:
+            with self._connections.writing() as connection:
                 writer = PostgresWriter(connection, self._tenant)
                 yield writer
                 connection.last = writer.end()
@@ -170,7 +171,7 @@ class PostgresBackend(SQLBackend):
 
     def _file_facts(self, connection: Connection) -> tuple[int, int, int]:
         sizes = " + ".join(f"pg_total_relation_size('{{}}.{table}')" for table in TABLES)
-        schema = self._server.schema
+        schema = self._connections.schema
         ((size,),) = connection.execute(f"SELECT {sizes.replace('{}', schema)}").fetchall()
         return size, 0, LATEST  # Postgres counts no unused bytes without an extension
 
@@ -178,7 +179,7 @@ class PostgresBackend(SQLBackend):
     def inspect(self, tell: Tell | None = None) -> Iterator[PostgresInspection]:
         if self._tenant is not None:
             raise ValidationError(_WHOLE_STORE.format("checks"))
-        with self._server.long_read_transaction() as connection:
+        with self._connections.long_read_transaction() as connection:
             yield PostgresInspection(connection, self.location, tell=tell)
 
     def scrub(self, *, shrink: bool = False) -> None:
@@ -187,9 +188,9 @@ class PostgresBackend(SQLBackend):
         if erased == self.setting(SCRUBBED):
             return
         refused: list[object] = []  # the server only warns of a right that is missing
-        with self._server.outside() as connection:
+        with self._connections.outside() as connection:
             notes = connection.execute(f"SELECT value FROM facts WHERE name LIKE '{SETTING}%'")
-            schema = self._server.schema
+            schema = self._connections.schema
             for table in tables_of(note for (note,) in notes.fetchall()):
                 connection.execute(f"VACUUM (ANALYZE) {schema}.{table}")
             raw = connection.raw
@@ -208,7 +209,7 @@ class PostgresBackend(SQLBackend):
 
         With the *rights* "tenant", the role uses the store for one tenant at a time.
         """
-        with self._server.reading() as connection:
+        with self._connections.reading() as connection:
             if rights == "tenant":
                 check_bindable(connection.raw, self._schema, role, self.location)
             grant(connection.raw, self._schema, role, rights)
@@ -220,10 +221,10 @@ class PostgresBackend(SQLBackend):
 class PostgresWriter(SQLWriter):
     """Change records, vectors and journal inside one transaction of *connection*."""
 
+    _connection: PostgresConnection
     _selection = staticmethod(_SELECTION)
 
     def __init__(self, connection: PostgresConnection, tenant: str | None) -> None:
-        self._begun = connection
         super().__init__(connection)
         self._place = tenant
         self._erases = False
@@ -247,11 +248,11 @@ class PostgresWriter(SQLWriter):
 
     def erase(self, row: int, tombstone: MemoryRecord) -> frozenset[str]:
         self._erases = True
-        notes = [note for name, note in self._begun.facts.items() if name.startswith(SETTING)]
+        notes = [note for name, note in self._connection.facts.items() if name.startswith(SETTING)]
         for table in tables_of(notes):
             own = "(SELECT ordinal FROM records WHERE row = ?)"
             self._connection.execute(
-                f"DELETE FROM {self._begun.schema}.{table} WHERE ordinal = {own}", (row,)
+                f"DELETE FROM {self._connection.schema}.{table} WHERE ordinal = {own}", (row,)
             )
         return super().erase(row, tombstone)
 
@@ -259,7 +260,7 @@ class PostgresWriter(SQLWriter):
         """Delete the rows of the *table* of a vector index that are not live any more."""
         live = "SELECT FROM records WHERE records.row = near.row AND state = 'live'"
         self._connection.execute(
-            f"DELETE FROM {self._begun.schema}.{table} AS near WHERE NOT EXISTS ({live})"
+            f"DELETE FROM {self._connection.schema}.{table} AS near WHERE NOT EXISTS ({live})"
         )
 
     def _thin_accesses(self, before: DailyMark, until: int) -> None:
@@ -272,14 +273,14 @@ class PostgresWriter(SQLWriter):
         return super().compact(until, at)
 
     def read_end(self) -> None:
-        self._go_on_after(self._begun.last)
+        self._go_on_after(self._connection.last)
 
     def setting(self, name: str) -> str | None:
-        return self._begun.facts.get(self._own(name))
+        return self._connection.facts.get(self._own(name))
 
     def set_setting(self, name: str, value: str) -> None:
         super().set_setting(self._own(name), value)
-        self._begun.facts[self._own(name)] = value
+        self._connection.facts[self._own(name)] = value
 
     def _own(self, name: str) -> str:
         """Return the setting's name; a setting about the use of memories is the tenant's own."""

@@ -35,6 +35,7 @@ class SQLiteBackend(SQLBackend):
     The methods are documented in ``FullBackend``.
     """
 
+    _connections: Connections
     saves_at_once = False
     vector_indexes = None
 
@@ -47,7 +48,7 @@ class SQLiteBackend(SQLBackend):
         anchor: Anchor | Literal[False] | None = None,
     ) -> None:
         renewal = partial(renew_codes, key=integrity_key)
-        self._files = files = Connections(location, durability, renewal)
+        files = Connections(location, durability, renewal)
         self.location = files.path
         try:
             self._keyed_file = open_keyed_file(files, integrity_key, anchor)
@@ -62,7 +63,7 @@ class SQLiteBackend(SQLBackend):
 
     @property
     def read_only(self) -> bool:
-        return self._files.read_only
+        return self._connections.read_only
 
     @contextmanager
     def write(self) -> Iterator[SQLiteWriter]:
@@ -70,7 +71,7 @@ class SQLiteBackend(SQLBackend):
             with self._keyed_file.write() as writer:
                 yield writer
         else:
-            with self._files.writing() as connection:
+            with self._connections.writing() as connection:
                 yield SQLiteWriter(connection)
 
     def _file_facts(self, connection: Connection) -> tuple[int, int, int]:
@@ -83,7 +84,7 @@ class SQLiteBackend(SQLBackend):
     @contextmanager
     def inspect(self, tell: Tell | None = None) -> Iterator[SQLiteInspection]:
         known = None if self._keyed_file is None else self._keyed_file.read_anchor()
-        with self._files.long_read_transaction() as connection:
+        with self._connections.long_read_transaction() as connection:
             yield SQLiteInspection(connection, self.location, self._keyed_file, known, tell)
 
     def scrub(self, *, shrink: bool = False) -> None:
@@ -95,20 +96,20 @@ class SQLiteBackend(SQLBackend):
             return
         if self.location != MEMORY:
             if shrink and self._can_shrink():
-                self._files.rewrite(patience)
+                self._connections.rewrite(patience)
             else:
-                self._files.blank(patience)
+                self._connections.blank(patience)
             remove_backups(self.location)
         with self.write() as writer:
             writer.set_setting(SCRUBBED, str(erased))
 
     def _can_shrink(self) -> bool:
         """Return whether writing the file anew would free much, or takes no time."""
-        with self._files.reading() as connection:
+        with self._connections.reading() as connection:
             size, free, _ = self._file_facts(connection)
         return size < SMALL_BYTES or free > size * _MIN_FREE_SHARE
 
     def backup(self, target: str) -> bool:
-        with self._files.long_read_transaction() as connection:
+        with self._connections.long_read_transaction() as connection:
             copy_to(connection, self.location, target)
         return True

@@ -27,7 +27,7 @@ def store() -> Iterator[MemoryStore]:
 def server_of(store: MemoryStore) -> Connections:
     backend = engine_of(store).backend
     assert isinstance(backend, PostgresBackend)
-    return backend._server
+    return backend._connections
 
 
 def test_a_read_that_was_interrupted_before_the_answer_keeps_no_later_read_from_one(

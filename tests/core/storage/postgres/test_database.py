@@ -224,7 +224,7 @@ def test_a_refusal_that_arrives_half_way_says_why(location: str) -> None:
     def insert_two() -> None:
         with backend.write() as writer:
             writer.insert(record("r1", content="other"), {})
-            connection = vars(writer)["_begun"]
+            connection = vars(writer)["_connection"]
             connection.send()
             select.select([connection.raw], [], [], 60)  # the answer, before the next statement
             writer.insert(record("r2"), {})

@@ -38,7 +38,7 @@ def write_together(store: MemoryStore, *writes: Write) -> list[Future[Any]]:
     """Run each of *writes* in a thread, one after another, and commit once after the last."""
     backend = engine_of(store).backend
     assert isinstance(backend, PostgresBackend)
-    shared = backend._server._group_commit
+    shared = backend._connections._group_commit
     told: list[Future[Any]] = []
     shared._waiting += 1  # a thread that is about to write
     with ThreadPoolExecutor(len(writes)) as threads:

@@ -461,7 +461,7 @@ def test_a_commit_in_doubt_is_looked_for_at_the_new_place(servers: dict[str, str
         store = shards.store_for(ANN)
         store.store("tea", namespace=ANN)
         server: Any = engine_of(store).backend
-        connections = server._server  # the connections of the store at the old place
+        connections = server._connections  # the connections of the store at the old place
         seq, link = connections.rows("SELECT seq, link FROM journal")[0]
         shards.move(0, "b")
         assert connections._is_committed(seq, link)
