@@ -12,7 +12,7 @@ from typing import Final
 from ...errors import CorruptStoreError
 from ..sql.cut import CUT_SQL
 from ..sql.maintenance import SQLRepairer, SQLStaging
-from ..sql.rows import ENTRY_COLUMNS, readable_or_bytes, to_entry
+from ..sql.rows import ENTRY_COLUMNS, read_lenient, to_entry
 from ..sql.writer import SQLWriter
 from .schema import repair_indexes
 
@@ -62,33 +62,20 @@ class SQLiteRepairer(SQLRepairer):
         return repair_indexes(self._connection)
 
     def empty_lost_entries(self) -> dict[int, str | None]:
-        lost = _empty_lost_entries(self._connection)
+        run = self._connection.execute
+        lost: dict[int, str | None] = dict(run(_FILL, (_MAX_LOST_AT_END,)).fetchall())
+        last = 0.0
+        selected = f"SELECT {ENTRY_COLUMNS} FROM journal ORDER BY seq"
+        for columns in read_lenient(self._connection, lambda: run(selected).fetchall()):
+            seq, at, *told, _ = columns
+            try:
+                last = to_entry(columns).at
+            except CorruptStoreError:
+                last = at if isinstance(at, float) else last
+                kinds = zip(told, (str, str, str, int, int), strict=True)
+                kept = [each if isinstance(each, kind) else None for each, kind in kinds]
+                known = run(_STORED, (seq,)).fetchone() or (kept[0] or "lost", *kept[1:])
+                run(_EMPTY, (last, *known, seq))
+                lost[seq] = known[1]
         self._writer.read_end()
         return lost
-
-
-def _empty_lost_entries(connection: sqlite3.Connection) -> dict[int, str | None]:
-    """Empty the unreadable entries, and add missing entries of records without contents.
-
-    Return the ids of the records by entry, None if unknown.
-    """
-    lost: dict[int, str | None] = dict(connection.execute(_FILL, (_MAX_LOST_AT_END,)).fetchall())
-    last = 0.0
-    connection.text_factory = readable_or_bytes
-    try:
-        entries = connection.execute(f"SELECT {ENTRY_COLUMNS} FROM journal ORDER BY seq").fetchall()
-    finally:
-        connection.text_factory = str
-    for columns in entries:
-        seq, at, action, id, namespace, was, row, _ = columns
-        try:
-            last = to_entry(columns).at
-        except CorruptStoreError:
-            last = at if isinstance(at, float) else last
-            stored = connection.execute(_STORED, (seq,)).fetchone()
-            kinds = zip((action, id, namespace, was, row), (str, str, str, int, int), strict=True)
-            kept = [each if isinstance(each, kind) else None for each, kind in kinds]
-            known = stored or (kept[0] or "lost", *kept[1:])
-            connection.execute(_EMPTY, (last, *known, seq))
-            lost[seq] = known[1]
-    return lost
