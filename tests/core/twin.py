@@ -27,20 +27,17 @@ from bethink import (
 )
 from bethink.index import bm25
 from bethink.index.bm25 import K1, MAX_NAME_WEIGHT, SYNONYM_WEIGHT, B
-from bethink.index.documents import (
-    ASSISTANT_TERMS,
-    INSTRUCTION_BONUS,
-    MISMATCH_FACTOR,
-    Document,
-    document,
-)
+from bethink.index.documents import Document, document
 from bethink.index.keyword import author_term
 from bethink.index.keyword_scoring import (
+    ASSISTANT_TERMS,
     BORROW_WORDS,
     ENOUGH_WORDS,
+    INSTRUCTION_BONUS,
     LEND_ANSWER,
     LEND_BACK,
     LEND_ONWARD,
+    MISMATCH_FACTOR,
     QUESTION_SHARE,
     REACH,
     SMALL_TALK_DISCOUNT,

@@ -18,25 +18,6 @@ from .keyword import author_term
 MAX_QUESTION_WORDS: Final = 30
 """The most words of a question that the next turn answers as a whole."""
 
-ASSISTANT_TERMS: Final = ["assist", "ai"]  # terms("assistant ai")
-"""The terms of an author's name that mark an assistant."""
-
-MISMATCH_FACTOR: Final = 0.8
-"""The factor on the keyword score of a document of the wrong kind.
-
-The wrong kind is an assistant's turn for a query that addresses no assistant, or a document
-without a time for a query about a time.
-"""
-
-INSTRUCTION_BONUS: Final = 0.1
-"""The share of the gap to a full keyword score that a standing instruction gets for any score."""
-
-PERIOD_BONUS: Final = 0.15
-"""The share of the gap to a full keyword score that a document of a period asked for gets."""
-
-PERIOD_EDGE: Final = 0.5
-"""The share of a period's length, before and after the period, in which the bonus falls to 0."""
-
 
 class Document(NamedTuple):
     """A record as the keyword index sees the record: terms, and facts about the content.

@@ -20,13 +20,6 @@ from ..model.arrays import Column, Floats
 from ..text import Query
 from .bm25 import Bm25, TermScores
 from .columns import ReadColumns
-from .documents import (
-    ASSISTANT_TERMS,
-    INSTRUCTION_BONUS,
-    MISMATCH_FACTOR,
-    PERIOD_BONUS,
-    PERIOD_EDGE,
-)
 
 if TYPE_CHECKING:
     from .joined import JoinedIndex
@@ -42,6 +35,13 @@ BORROW_WORDS: Final = 100  # up to this length a turn borrows in full
 # Factors on the score.
 QUESTION_SHARE: Final = 0.7  # of a brief question with an answer
 THREAD_BONUS: Final = 0.2  # of the gap to 1, times the best score of the thread
+INSTRUCTION_BONUS: Final = 0.1  # of the gap to 1, for any score of a standing instruction
+PERIOD_BONUS: Final = 0.15  # of the gap to 1, for a document of a period asked for
+PERIOD_EDGE: Final = 0.5  # of a period's length, before and after: there the bonus falls to 0
+MISMATCH_FACTOR: Final = 0.8
+"""For an assistant's turn and a query that addresses no assistant, or for a document without a time
+and a query about a time."""
+ASSISTANT_TERMS: Final = ["assist", "ai"]  # terms("assistant ai"), of an author's name
 ENOUGH_WORDS: Final = 6
 """With so many content words a turn counts in full, with fewer ..."""
 SMALL_TALK_DISCOUNT: Final = 0.1

@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from bethink import MemoryRecord, MemoryStore
-from bethink.index.documents import ASSISTANT_TERMS, MAX_QUESTION_WORDS, document
+from bethink.index.documents import MAX_QUESTION_WORDS, document
+from bethink.index.keyword_scoring import ASSISTANT_TERMS
 from bethink.text import terms
 
 

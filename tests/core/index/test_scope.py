@@ -10,8 +10,7 @@ import pytest
 
 from bethink import EVERYWHERE, MemoryRecord, Subtree
 from bethink.index import keyword, scope
-from bethink.index.documents import MISMATCH_FACTOR, PERIOD_BONUS
-from bethink.index.keyword_scoring import keyword_scores
+from bethink.index.keyword_scoring import MISMATCH_FACTOR, PERIOD_BONUS, keyword_scores
 from bethink.index.scope import ScopeIndex
 from bethink.index.segments import unsaved_segments
 from bethink.model.filters import Compare, Filter
