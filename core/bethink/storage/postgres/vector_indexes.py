@@ -27,7 +27,7 @@ from ...model.port import DIMENSION_SETTING, IndexData, Row
 from ...model.progress import Tell
 from ..sql.authenticator import NO_AUTH
 from ..sql.rows import HEAD, LISTED, Listed, ask_setting, read_head, read_setting, to_setting
-from .connection import GONE
+from .connection import GONE, IDLE_LIMIT
 from .connections import Connections
 from .schema import granted_rights
 
@@ -106,18 +106,18 @@ class PostgresVectorIndexes:
             for (left,) in new.execute(_TABLES, (self._schema, f"{table}%")).fetchall():
                 if noted is None or noted.table != left:  # of a call that was broken off
                     new.execute(f"DROP TABLE {self._place(left)}")
-            # The former index may be of the same position, so the names are drawn.
-            note, count = self._fill(new, namespace, f"{table}{token_hex(4)}", rate, tell)
-            place = self._place(note.table)
-            with new.transaction():
-                new.execute("SET LOCAL maintenance_work_mem = '256MB'")
+            with new.transaction():  # or the table of a broken-off call would keep erased vectors
+                new.execute(f"SET LOCAL maintenance_work_mem = '256MB'; SET LOCAL {IDLE_LIMIT} = 0")
+                # The former index may be of the same position, so the names are drawn.
+                note, count = self._fill(new, namespace, f"{table}{token_hex(4)}", rate, tell)
+                place = self._place(note.table)
                 new.execute(f"CREATE INDEX ON {place} USING hnsw (vector vector_ip_ops) {_GRAPH}")
-            new.execute(f"CREATE INDEX ON {place} (ordinal)")
-            new.execute(f"ANALYZE {place}")
-            for role, rights in granted_rights(new, self._schema).items():
-                if rights == "write":
-                    granted = SQL(f"GRANT SELECT, DELETE ON {place} TO {{}}")
-                    new.execute(granted.format(Identifier(role)))
+                new.execute(f"CREATE INDEX ON {place} (ordinal)")
+                new.execute(f"ANALYZE {place}")
+                for role, rights in granted_rights(new, self._schema).items():
+                    if rights == "write":
+                        granted = SQL(f"GRANT SELECT, DELETE ON {place} TO {{}}")
+                        new.execute(granted.format(Identifier(role)))
             former = self._switch(namespace, note)
             if former is not None:
                 new.execute(f"DROP TABLE IF EXISTS {self._place(former.table)}")

@@ -183,6 +183,18 @@ def test_an_index_takes_the_place_of_the_former(
         semantic(store, "tea", approximate=True)
 
 
+def test_an_index_that_is_broken_off_leaves_no_vector(
+    store: MemoryStore, location: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(vector_indexes, "granted_rights", fail)
+    with pytest.raises(KeyboardInterrupt):
+        store.build_vector_index()
+    assert tables(location) == {}
+
+
 def test_an_index_is_built_again_without_a_write_in_between(
     store: MemoryStore, location: str
 ) -> None:
