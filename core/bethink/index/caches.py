@@ -14,7 +14,7 @@ import numpy as np
 
 from ..model.arrays import Column, Floats, Positions
 from ..model.records import MemoryRecord
-from .columns import Columns
+from .columns import Columns, grown
 from .reader import ScopeReader
 from .unit_vectors import unit_rows
 
@@ -162,9 +162,7 @@ class VectorCache:
         end, dimension = self._used + len(positions), self._vectors.shape[1]
         if end > len(self._vectors):
             room = max(end, min(2 * self._used, self._max_vectors))
-            larger = np.empty((room, dimension))
-            larger[: self._used] = self._vectors[: self._used]
-            self._vectors = larger
+            self._vectors = grown(self._vectors[: self._used], room)
         for first in range(0, len(positions), _BATCH_VECTORS):
             some = positions[first : first + _BATCH_VECTORS]
             rows = self._columns["row"][some].tolist()

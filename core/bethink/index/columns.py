@@ -93,17 +93,15 @@ class Columns:
         end = self.size + count
         if end > self._room:
             self._room = max(end, 2 * self._room)
-            self._hold({name: grown(array, end) for name, array in self._arrays.items()})
+            self._hold({name: grown(array, self._room) for name, array in self._arrays.items()})
         for name, value in values.items():
             self._whole(name)[self.size : end] = value
         self.size = end
 
 
-def grown(array: Column, size: int) -> Column:
-    """Return *array*, or a copy of twice the room if *array* cannot hold *size* rows."""
-    if size <= len(array):
-        return array
-    larger = np.empty((max(size, 2 * len(array)), *array.shape[1:]), dtype=array.dtype)
+def grown(array: Column, room: int) -> Column:
+    """Return a copy of *array* with room for more rows."""
+    larger = np.empty((room, *array.shape[1:]), dtype=array.dtype)
     larger[: len(array)] = array
     return larger
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 
 from bethink import MemoryRecord
-from bethink.index.columns import FOREVER, NEVER, Columns, grown, numbers, table
+from bethink.index.columns import FOREVER, NEVER, Columns, numbers, table
 from bethink.model.port import Row
 
 NO_AUTH = MemoryRecord("1", "a", "x", created_at=1.0, occurred_at=2.0, updated_at=3.0)
@@ -30,11 +30,13 @@ def test_a_column_can_be_written_in_place() -> None:
 
 
 def test_growing_at_least_doubles() -> None:
-    array = np.arange(4)
-    assert grown(array, 4) is array
-    assert len(grown(array, 5)) == 8
-    assert len(grown(array, 50)) == 50
-    assert grown(np.ones((2, 3)), 3).shape == (4, 3)
+    columns = Columns(4, types={"code": (np.int8, (3,))})
+    sizes = []
+    for count in (4, 1, 45):
+        columns.append(count, code=np.ones((count, 3)))
+        sizes.append(columns.nbytes)
+    assert sizes == [4 * 3, 8 * 3, 50 * 3]
+    assert columns["code"].sum() == 50 * 3
 
 
 def test_what_never_happened_is_infinitely_far() -> None:
