@@ -458,6 +458,13 @@ def test_an_anchor_that_was_lost_is_begun_anew_only_on_purpose(
     assert again.line
 
 
+def test_a_damaged_cut_is_reported_beside_an_anchor(anchored: Anchored) -> None:
+    path, anchor, _ = anchored
+    with keyed(path, anchor=anchor) as store:
+        alter(path, "INSERT INTO facts VALUES ('cut', '[]')")
+        assert "damaged JSON" in str(store.verify().problems)
+
+
 def test_a_store_with_an_anchor_may_be_closed_before_anything_is_written(path: Path) -> None:
     anchor = MemoryAnchor()
     for _ in range(2):

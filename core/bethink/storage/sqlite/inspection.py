@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Final
 
 from ...model.progress import Tell
@@ -39,7 +40,7 @@ class SQLiteInspection(SQLInspection):
     def damage(self, dimension: Callable[[], int | None] = lambda: None) -> Iterator[Problem]:
         yield from super().damage(dimension)
         if self._keyed is not None:
-            yield from self._keyed.problems(self._connection, self._known)
+            yield from self._try(partial(self._keyed.problems, self._connection, self._known))
 
     def _translated(self) -> translate_errors:
         return translate_errors(self._path)
