@@ -248,13 +248,16 @@ class PostgresWriter(SQLWriter):
 
     def erase(self, row: int, tombstone: MemoryRecord) -> frozenset[str]:
         self._erases = True
-        notes = [note for name, note in self._connection.facts.items() if name.startswith(SETTING)]
-        for table in tables_of(notes):
+        for table in self._vector_tables():
             own = "(SELECT ordinal FROM records WHERE row = ?)"
             self._connection.execute(
                 f"DELETE FROM {self._connection.schema}.{table} WHERE ordinal = {own}", (row,)
             )
         return super().erase(row, tombstone)
+
+    def _vector_tables(self) -> list[str]:
+        facts = self._connection.facts
+        return tables_of(note for name, note in facts.items() if name.startswith(SETTING))
 
     def leave_live_vectors(self, table: str) -> None:
         """Delete the rows of the *table* of a vector index that are not live any more."""
@@ -270,6 +273,8 @@ class PostgresWriter(SQLWriter):
     def compact(self, until: int, at: float) -> Compacted:
         if self._place is not None:
             raise ValidationError(_WHOLE_STORE.format("compacts"))
+        for table in self._vector_tables():
+            self.leave_live_vectors(table)
         return super().compact(until, at)
 
     def read_end(self) -> None:

@@ -141,6 +141,16 @@ def test_an_erased_vector_leaves_the_index_at_once(store: MemoryStore, location:
     assert store.count() == len(TEXTS) - 1
 
 
+def test_what_leaves_with_the_history_leaves_the_index(store: MemoryStore, location: str) -> None:
+    store.build_vector_index()
+    store.forget("m3")
+    store.update("m5", content="other words")
+    store.store("the last entry stays")
+    assert store.compact(keep=0).records == 1
+    assert list(tables(location).values()) == [len(TEXTS) - 2]
+    assert semantic(store, "other words", approximate=True)[0].id == "m5"
+
+
 def test_what_is_erased_during_the_building_is_not_in_the_index(
     store: MemoryStore, location: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
