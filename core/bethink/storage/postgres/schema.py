@@ -30,6 +30,10 @@ VIEWS: Final = ("memories", "history")
 ERASED_TABLE: Final = "erased"
 """The table of all tenants that only the whole store writes; it holds no text."""
 
+_VECTOR_INDEXES: Final = (
+    "SELECT tablename::text FROM pg_tables WHERE schemaname = %s "
+    "AND tablename ~ '^near_[0-9a-f]{12}_'"
+)
 _MAINTAINED_SINCE: Final = 170_000
 """Since Postgres 17 a role may vacuum tables of a different owner."""
 
@@ -115,6 +119,9 @@ def grant(connection: Connection[Any], schema: str, role: str, rights: Rights) -
         granted += (("SELECT", "TABLE", name) for name in ("bethink", ERASED_TABLE))
         written = (name for name in TABLES if rights == "write" or name != ERASED_TABLE)
         granted += ((verbs, "TABLE", name) for name in written)
+    if rights == "write":
+        indexes = connection.execute(_VECTOR_INDEXES, (schema,)).fetchall()
+        granted += (("SELECT, DELETE", "TABLE", name) for (name,) in indexes)
     with connection.transaction():
         for verbs, kind, name in granted:
             target = Identifier(schema, name) if name else Identifier(schema)

@@ -267,13 +267,17 @@ def test_only_a_database_with_pgvector_has_indexes(location: str) -> None:
             plain.build_vector_index()
 
 
-def test_roles_that_write_may_recall_and_erase(store: MemoryStore, location: str) -> None:
+@pytest.mark.parametrize("role", ["early_app", "late_app"])
+def test_roles_that_write_may_recall_and_erase(
+    store: MemoryStore, location: str, role: str
+) -> None:
     with psycopg.connect(shared_url(), autocommit=True) as connection:
-        connection.execute("CREATE ROLE near_app LOGIN")
+        connection.execute(f"CREATE ROLE {role} LOGIN")
     backend: Any = engine_of(store).backend
-    backend.grant("near_app", "write")
-    store.build_vector_index()
-    with opened(location.replace("postgres@", "near_app@")) as app:
+    steps = [lambda: backend.grant(role, "write"), store.build_vector_index]
+    for step in steps if role == "early_app" else reversed(steps):
+        step()
+    with opened(location.replace("postgres@", f"{role}@")) as app:
         assert semantic(app, "tea", approximate=True) == semantic(store, "tea")
         app.erase("m3")
         with pytest.raises(StorageError, match="permission denied"):
