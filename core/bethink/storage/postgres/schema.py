@@ -13,7 +13,7 @@ from psycopg.errors import InsufficientPrivilege
 from psycopg.sql import SQL, Identifier
 
 from ...errors import NotABethinkFileError, SchemaTooNewError, StorageError
-from .tenants import bind
+from .tenants import bind, hide_rows
 
 MIGRATIONS: Final = tuple(
     Path(__file__).with_name(f"version_{number}.sql").read_text(encoding="utf-8")
@@ -119,9 +119,6 @@ def grant(connection: Connection[Any], schema: str, role: str, rights: Rights) -
         granted += (("SELECT", "TABLE", name) for name in ("bethink", ERASED_TABLE))
         written = (name for name in TABLES if rights == "write" or name != ERASED_TABLE)
         granted += ((verbs, "TABLE", name) for name in written)
-    if rights == "write":
-        indexes = connection.execute(_VECTOR_INDEXES, (schema,)).fetchall()
-        granted += (("SELECT, DELETE", "TABLE", name) for (name,) in indexes)
     with connection.transaction():
         for verbs, kind, name in granted:
             target = Identifier(schema, name) if name else Identifier(schema)
@@ -129,6 +126,19 @@ def grant(connection: Connection[Any], schema: str, role: str, rights: Rights) -
             connection.execute(statement.format(target, Identifier(role)))
         if rights == "tenant":
             bind(connection, schema, role)
+        for (table,) in connection.execute(_VECTOR_INDEXES, (schema,)).fetchall():
+            grant_index(connection, schema, role, rights, table)
+
+
+def grant_index(
+    connection: Connection[Any], schema: str, role: str, rights: Rights, table: str
+) -> None:
+    """Let *role* use the *table* of a vector index, unless the role only reads the views."""
+    if rights != "read":
+        statement = SQL("GRANT SELECT, DELETE ON {} TO {}")
+        connection.execute(statement.format(Identifier(schema, table), Identifier(role)))
+    if rights == "tenant":
+        hide_rows(connection, schema, role, table)
 
 
 def copy_rights(old: Connection[Any], new: Connection[Any], schema: str) -> None:

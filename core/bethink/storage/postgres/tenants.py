@@ -19,6 +19,7 @@ from ..sql.rows import HEAD
 SETTING: Final = "bethink.tenant"
 FUNCTIONS: Final = Path(__file__).with_name("tenants.sql").read_text(encoding="utf-8")
 
+OWN_RECORD: Final = "EXISTS (SELECT FROM {schema}.records WHERE records.ordinal = {table}.ordinal)"
 _OWN_NAMESPACE: Final = "{schema}.tenant_sees(namespace)"
 _OWN_ROW: Final = (  # while a record moves, the entry of the new row is still to come
     "EXISTS (SELECT FROM {schema}.records WHERE records.row = {table}.row) "
@@ -31,7 +32,7 @@ _POLICIES: Final = {
     "segments": _OWN_NAMESPACE,
     "vectors": _OWN_ROW,
     "named_vectors": _OWN_ROW,
-    "accesses": "EXISTS (SELECT FROM {schema}.records WHERE records.ordinal = accesses.ordinal)",
+    "accesses": OWN_RECORD,
     "links": "EXISTS (SELECT FROM {schema}.records WHERE records.id = links.source)",
     "snapshots": "EXISTS (SELECT FROM {schema}.journal WHERE journal.seq = snapshots.seq + 1)",
 }
@@ -76,23 +77,30 @@ def bind(connection: Connection[Any], schema: str, role: str) -> None:
             target = SQL("{schema}." + function).format(**named)
             connection.execute(SQL(change).format(target, **named))
     for table, visible in _POLICIES.items():
-        place = SQL("{schema}.{table}").format(table=Identifier(table), **named)
-        connection.execute(SQL("ALTER TABLE {} ENABLE ROW LEVEL SECURITY").format(place))
-        for policy, kind, roles, seen in (
-            (_EVERYONE, "PERMISSIVE", SQL("PUBLIC"), "TRUE"),
-            (f"tenant {role}", "RESTRICTIVE", Identifier(role), visible),
-        ):
-            condition, writable = (
-                SQL(each.replace("{table}", table)).format(**named)
-                for each in (seen, _WRITABLE.get(table, seen))
-            )
-            name = Identifier(policy)
-            connection.execute(SQL("DROP POLICY IF EXISTS {} ON {}").format(name, place))
-            connection.execute(
-                SQL(
-                    f"CREATE POLICY {{}} ON {{}} AS {kind} TO {{}} USING ({{}}) WITH CHECK ({{}})"
-                ).format(name, place, roles, condition, writable)
-            )
+        hide_rows(connection, schema, role, table, visible)
+
+
+def hide_rows(
+    connection: Connection[Any], schema: str, role: str, table: str, visible: str = OWN_RECORD
+) -> None:
+    """Let *role* see the *visible* rows of a *table* only."""
+    place = Identifier(schema, table)
+    connection.execute(SQL("ALTER TABLE {} ENABLE ROW LEVEL SECURITY").format(place))
+    for policy, kind, roles, seen in (
+        (_EVERYONE, "PERMISSIVE", SQL("PUBLIC"), "TRUE"),
+        (f"tenant {role}", "RESTRICTIVE", Identifier(role), visible),
+    ):
+        condition, writable = (
+            SQL(each.replace("{table}", table)).format(schema=Identifier(schema))
+            for each in (seen, _WRITABLE.get(table, seen))
+        )
+        name = Identifier(policy)
+        connection.execute(SQL("DROP POLICY IF EXISTS {} ON {}").format(name, place))
+        connection.execute(
+            SQL(
+                f"CREATE POLICY {{}} ON {{}} AS {kind} TO {{}} USING ({{}}) WITH CHECK ({{}})"
+            ).format(name, place, roles, condition, writable)
+        )
 
 
 def check_bindable(connection: Connection[Any], schema: str, role: str, shown: str) -> None:

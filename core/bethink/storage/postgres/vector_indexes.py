@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import psycopg
-from psycopg.sql import SQL, Identifier
 
 from ...errors import StorageError, ValidationError
 from ...model.arrays import Floats
@@ -29,7 +28,7 @@ from ..sql.authenticator import NO_AUTH
 from ..sql.rows import HEAD, LISTED, Listed, ask_setting, read_head, read_setting, to_setting
 from .connection import GONE, IDLE_LIMIT
 from .connections import Connections
-from .schema import granted_rights
+from .schema import grant_index, granted_rights
 
 if TYPE_CHECKING:
     from . import PostgresBackend
@@ -115,9 +114,7 @@ class PostgresVectorIndexes:
                 new.execute(f"CREATE INDEX ON {place} (ordinal)")
                 new.execute(f"ANALYZE {place}")
                 for role, rights in granted_rights(new, self._schema).items():
-                    if rights == "write":
-                        granted = SQL(f"GRANT SELECT, DELETE ON {place} TO {{}}")
-                        new.execute(granted.format(Identifier(role)))
+                    grant_index(new, self._schema, role, rights, note.table)
             former = self._switch(namespace, note)
             if former is not None:
                 new.execute(f"DROP TABLE IF EXISTS {self._place(former.table)}")

@@ -285,6 +285,33 @@ def test_roles_that_write_may_recall_and_erase(
     assert list(tables(location).values()) == [len(TEXTS) - 1]
 
 
+@pytest.mark.parametrize("role", ["early_tenant", "late_tenant"])
+def test_a_tenant_recalls_and_erases_beside_the_indexes_of_others(location: str, role: str) -> None:
+    with psycopg.connect(shared_url(), autocommit=True) as connection:
+        connection.execute(f"CREATE ROLE {role} LOGIN")
+    with opened(location) as store:
+        backend: Any = engine_of(store).backend
+        for name in ("ann", "bob"):
+            store.store(f"tea of {name}", id=name, namespace=f"users/{name}")
+        if role == "early_tenant":
+            backend.grant(role, "tenant")
+        for name in ("ann", "bob"):
+            assert store.build_vector_index(f"users/{name}") == 1
+        if role == "late_tenant":
+            backend.grant(role, "tenant")
+    own = location.replace("postgres@", f"{role}@")
+    url, _, schema = own.partition("?schema=")
+    with psycopg.connect(url) as connection:
+        connection.execute("SELECT set_config('bethink.tenant', 'users/ann', FALSE)")
+        counts = [f"SELECT count(*) FROM {schema}.{name}" for name in tables(location)]
+        assert sorted(connection.execute(each).fetchall() for each in counts) == [[(0,)], [(1,)]]
+    with opened(f"{own}&tenant=users/ann") as tenant:
+        found = semantic(tenant, "tea", namespace="users/ann", approximate=True)
+        assert [each.id for each in found] == ["ann"]
+        assert tenant.erase("ann") == 1
+    assert sorted(tables(location).values()) == [0, 1]
+
+
 def test_a_shard_loses_its_indexes_when_it_moves(location: str) -> None:
     url = location.partition("?")[0]
     with psycopg.connect(url, autocommit=True) as connection:
