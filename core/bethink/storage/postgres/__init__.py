@@ -266,6 +266,10 @@ class PostgresWriter(SQLWriter):
             f"DELETE FROM {self._connection.schema}.{table} AS near WHERE NOT EXISTS ({live})"
         )
 
+    def drop_vectors(self, table: str) -> None:
+        """Drop the *table* of a vector index."""
+        self._connection.execute(f"DROP TABLE IF EXISTS {self._connection.schema}.{table}")
+
     def _thin_accesses(self, before: DailyMark, until: int) -> None:
         if self._place is None:  # else the accesses of others are hidden
             super()._thin_accesses(before, until)

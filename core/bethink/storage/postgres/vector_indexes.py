@@ -115,18 +115,11 @@ class PostgresVectorIndexes:
                 new.execute(f"ANALYZE {place}")
                 for role, rights in granted_rights(new, self._schema).items():
                     grant_index(new, self._schema, role, rights, note.table)
-            former = self._switch(namespace, note)
-            if former is not None:
-                new.execute(f"DROP TABLE IF EXISTS {self._place(former.table)}")
+            self._switch(namespace, note)
             return count
 
     def drop(self, namespace: str) -> bool:
-        former = self._switch(namespace, None)
-        if former is None:
-            return False
-        with self._server.reading() as connection:
-            connection.raw.execute(f"DROP TABLE IF EXISTS {self._place(former.table)}")
-        return True
+        return self._switch(namespace, None)
 
     def _fill(
         self,
@@ -185,8 +178,8 @@ class PostgresVectorIndexes:
                 blobs = [head + each.tobytes() for each in (folded * factor[:, None]).astype(">f4")]
                 yield list(zip(rows, ordinals, blobs, strict=True))
 
-    def _switch(self, namespace: str, note: _Note | None) -> _Note | None:
-        """Put an index, or none, in the place of the index so far; return the former.
+    def _switch(self, namespace: str, note: _Note | None) -> bool:
+        """Put an index, or none, in the place of the index so far; return whether there was any.
 
         Rows that left since the reading leave the table, so that no erased vector stays.
         """
@@ -196,7 +189,9 @@ class PostgresVectorIndexes:
                 writer.leave_live_vectors(note.table)
             told = "" if note is None else json.dumps(asdict(note))
             writer.set_setting(SETTING + namespace, told)
-        return former
+            if former is not None:
+                writer.drop_vectors(former.table)
+        return former is not None
 
     def _place(self, table: str) -> str:
         return f'"{self._schema}".{table}'

@@ -282,6 +282,9 @@ def test_roles_that_write_may_recall_and_erase(
         app.erase("m3")
         with pytest.raises(StorageError, match="permission denied"):
             app.build_vector_index()
+        with pytest.raises(StorageError, match="must be owner"):
+            app.drop_vector_index()
+        assert semantic(app, "tea", approximate=True) == semantic(store, "tea")
     assert list(tables(location).values()) == [len(TEXTS) - 1]
 
 
