@@ -14,7 +14,8 @@ from typing import Final, Literal, TypeAlias
 
 from . import lexicon as lex
 from .spelling import are_spelled_apart
-from .statement_features import EMOJI, Statement, StatementFeatures, Value, opposites
+from .statement_features import EMOJI, Statement, StatementFeatures, opposites
+from .values import Value
 
 Tier: TypeAlias = Literal["likely", "possible"]
 Signals: TypeAlias = Mapping[str, float | str]
@@ -190,6 +191,9 @@ def _subjects_differ(x: Statement, y: Statement, common: frozenset[str]) -> bool
     # "Someone left" may be about anybody, so the words after the subject decide.
     if x.vague or y.vague or not (x.terms and y.terms):
         return False
+    # "Host1 is down", "host2 is down"; but one of "web1" and "web2" is the main server.
+    if x.name and y.name and x.name != y.name:
+        return lex.POSTS.isdisjoint(common - {x.first})
     single_post = not lex.POSTS.isdisjoint(common)
     # "Ticket 3 waits", "ticket 4 waits".
     named = x.numbered and y.numbered and x.number != y.number and not single_post

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from bisect import bisect_left
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeVar
 
 from ...model.patterns import lazy_pattern
 from ...text import MONTHS, PICTURES, stem, words
 from . import lexicon as lex
 from .changes import rewrite_changes
+from .values import NEAR_TERMS, THOUSANDS, Value, figure, find_values, is_identifier, is_number
 
 _T = TypeVar("_T")
-_Reading: TypeAlias = tuple[str, str, str, str]
 
 _MAX_CHARS: Final = 16_384
 _MAX_STATEMENTS: Final = 32
-_MAX_NUMBERS: Final = 4
-_NEAR_TERMS: Final = 6
 
 _FENCED = lazy_pattern(r"```.*?(?:```|\Z)", re.DOTALL)
 # Phrases with a denial that deny nothing.
@@ -63,7 +60,6 @@ _TOKENS = lazy_pattern(
     r"|[^\W\d_]+(?:'[^\W\d_]+)*|[%$\u20ac\u00a3\u00a5]"
 )
 _MILLION = lazy_pattern(r"(?<=\d) ?M\b")
-_SEGMENTS = lazy_pattern(r"[^\W_]+")
 # A word without a capital before excludes headings: all words of a heading look like names.
 _NAMES = lazy_pattern(r"(?:\b[^\W\d_A-Z]\w*'?|[,'\"]) ((?:[A-Z][^\W\d_]+ ?)+)")
 _OWNED = lazy_pattern(r"\W*(?:my|our|(?:the )?user's) ")
@@ -74,6 +70,7 @@ _LABEL = lazy_pattern(
     rf"|(?:[^\W\d_]+[ #]+){{1,2}}(?:\d+|[a-z]|{_IDENTIFIER})"
     r"(?= (?:is|are|was|were|has|had|will|ends|starts)\b|:))"
 )
+_NUMBERED_NAME = lazy_pattern(r"\W*(?:the )?(?:(?P<noun>[^\W\d_]+) )?(?!v\d)[^\W\d_]+\d+(?![\w.])")
 _UNSPACED_DENIAL = lazy_pattern(lex.UNSPACED_DENIALS)
 _QUOTES: Final = str.maketrans(
     {"\u2212": "-"}
@@ -97,25 +94,6 @@ _DATE = lazy_pattern(r"\b((?:19|20)\d\d)-(0[1-9]|1[0-2])-([0-3]\d)\b")
 _SINGLE = lazy_pattern(r"\ba single\b")
 _EMPTY_SET: Final = frozenset[Any]()
 _ROLE_SETS = {role: frozenset((role,)) for role in lex.ROLES}
-_THOUSANDS = lazy_pattern(r"(?<=\d),(?=\d{3}(?!\d))")
-
-
-@dataclass(frozen=True, slots=True)
-class Value:
-    """A number, date, time or identifier, the counted term (``head``), and the terms ``near``.
-
-    ``amount`` is the size in the basic unit of the kind, ``told`` the number as written and
-    ``unit`` the unit; of an identifier, the shape, such as "a-a-0". ``per`` is the time of a rate,
-    as in "per minute".
-    """
-
-    kind: str
-    amount: str
-    told: str
-    unit: str
-    head: str
-    near: frozenset[str]
-    per: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,9 +105,9 @@ class Statement:
     denial; ``before`` has the term right before each. ``vague``: about nobody in particular;
     ``event``: going on; ``personal``: about the speaker or user; ``being``: about the nature or
     place of something; ``owned``: about a possession; ``label``: the numbered subject; ``number``:
-    the number or letter after the first words, ``numbered`` if a name, as of a ticket; ``subject``:
-    the terms before a form of "be" or "have"; ``added``: an addition; ``condition``: the terms of
-    an opening "if" or "for".
+    the number or letter after the first words, ``numbered`` if a name, as of a ticket; ``name``: a
+    first word or two that end in digits, such as "host1"; ``subject``: the terms before a form of
+    "be" or "have"; ``added``: an addition; ``condition``: the terms of an opening "if" or "for".
     """
 
     terms: tuple[str, ...]
@@ -150,6 +128,7 @@ class Statement:
     label: str
     number: str
     numbered: bool
+    name: str
     subject: frozenset[str]
     added: bool
     condition: frozenset[str]
@@ -206,7 +185,7 @@ def extract_features(text: str) -> StatementFeatures:
     tokens = list(_tokens(lower))
     # Denials in idioms still count: without "I don't know" the text says something else.
     whole = tokens if stating == folded else _tokens(_rewrite_phrases(folded))
-    figures = tuple(filter(None, map(_figure, tokens)))
+    figures = tuple(filter(None, map(figure, tokens)))
     bag = _union([s.bag for s in statements])
     if not bag and set(_find_signs(told)) > set(figures):  # ">= 2" has no word but is about 2
         bag = _set(figures)
@@ -235,7 +214,7 @@ def extract_features(text: str) -> StatementFeatures:
 
 @lru_cache(maxsize=1024)
 def _find_signs(text: str) -> tuple[str, ...]:
-    signs = map(str.casefold, _SIGNS.findall(_THOUSANDS.sub("", text)))
+    signs = map(str.casefold, _SIGNS.findall(THOUSANDS.sub("", text)))
     return tuple(sorted((*signs, *EXACT_NAMES.findall(text))))
 
 
@@ -281,7 +260,7 @@ def _roles(tokens: Sequence[str]) -> dict[str, frozenset[str]]:
     for token in tokens:
         if token in _ROLE_SETS:
             role = _ROLE_SETS[token]
-        elif role and (named := _term(token) or _figure(token)):
+        elif role and (named := _term(token) or figure(token)):
             roles[named] = roles[named] | role if named in roles else role
             role = frozenset()  # "from the old town": the preposition holds until a content word
     return roles
@@ -293,7 +272,7 @@ def _statements(lower: str) -> Iterator[Statement]:
         said = _statement(part, last)
         if said is not None:
             # A number alone, as in "Ann's age? 41.", takes the words from the statement before.
-            last = said.terms[-_NEAR_TERMS:]
+            last = said.terms[-NEAR_TERMS:]
             yield said
 
 
@@ -323,7 +302,7 @@ def _statement(part: str, last: tuple[str, ...]) -> Statement | None:
         return None
     terms = [_term(token) for token in tokens]
     told = tuple(filter(None, terms))
-    values = tuple(_values(tokens, terms, last))
+    values = tuple(find_values(tokens, terms, last))
     if not told and not values:
         return None
     personal = not lex.SUBJECTS.isdisjoint(tokens) or _omits_subject(tokens[0])
@@ -351,6 +330,7 @@ def _statement(part: str, last: tuple[str, ...]) -> Statement | None:
         label=_match_start(_LABEL, part),
         number=_leading_number(tokens, terms),
         numbered=_is_numbered(tokens),
+        name=_numbered_name(part),
         subject=_subject(tokens, terms),
         condition=_set(filter(None, map(_term, _tokens(_match_start(_CONDITION, part))))),
         added=not lex.ADDITIONS.isdisjoint(tokens)
@@ -376,26 +356,24 @@ def _leading_number(tokens: Sequence[str], terms: Sequence[str]) -> str:
     """
     start = int(tokens[0] in lex.DETERMINERS or tokens[0] in lex.ROLES)
     for i, token in enumerate(tokens[start:4], start):
-        if _is_number(token) or (len(token) == 1 and token != "i") or _is_identifier(token):
+        if is_number(token) or (len(token) == 1 and token != "i") or is_identifier(token):
             named = i > start and not tokens[i - 1].endswith("s")
             ordinal = not lex.ORDINAL_ENDINGS.isdisjoint(tokens[i + 1 : i + 2])
             tells = (named or ordinal) and all(terms[start:i])
-            return (_figure(token) or token) if tells else ""
+            return (figure(token) or token) if tells else ""
     return ""
 
 
 def _is_numbered(tokens: Sequence[str]) -> bool:
     """Return whether a statement begins with a thing with a number for a name."""
     noun, *rest = [each for each in tokens[:4] if each not in ("the", "number", "no")] or [""]
-    return noun in lex.NUMBERED and bool(rest) and _is_number(rest[0])
+    return noun in lex.NUMBERED and bool(rest) and is_number(rest[0])
 
 
-def _is_number(token: str) -> bool:
-    return token[0].isdigit() or token[0] == "-"
-
-
-def _is_identifier(token: str) -> bool:
-    return token.isascii() and not token.isalpha() and token[0].isalpha() and "@" not in token
+def _numbered_name(part: str) -> str:
+    """Return the name that ends in digits and begins a statement: "host1", "sensor s12"."""
+    found = _NUMBERED_NAME.match(part)
+    return found[0] if found and (not found["noun"] or found["noun"] in lex.NUMBERED) else ""
 
 
 def _match_start(pattern: re.Pattern[str], part: str) -> str:
@@ -437,14 +415,6 @@ def _is_question(tokens: list[str], marked: bool) -> bool:
     return marked and tokens[first] in lex.AUXILIARIES
 
 
-@lru_cache(maxsize=1 << 14)
-def _figure(token: str) -> str:
-    """Return the value of a number, weekday or month, or an empty string."""
-    if _is_number(token):
-        return _amount(token)
-    return lex.NUMBERS.get(token) or lex.WEEKDAYS.get(token) or lex.MONTHS.get(token, "")
-
-
 def opposites(term: str) -> frozenset[str]:
     """Return the terms that exclude *term*: opposites, and the term with a prefix more or less."""
     longer = {prefix + term for prefix in lex.PREFIXES if len(term) > 3}
@@ -469,7 +439,7 @@ def _term(token: str) -> str:
     """Give the telling term of a token, or an empty string."""
     if token in lex.NO_CONTENT or not token[0].isalpha():
         return ""
-    if not token.isascii() or _is_identifier(token):
+    if not token.isascii() or is_identifier(token):
         return token
     cut = stem(token)
     return lex.SYNONYMS.get(cut, cut)
@@ -488,113 +458,3 @@ def _is_event(tokens: Sequence[str]) -> bool:
         if being in lex.FORMS_OF_BE
         for token in tokens[i + 1 : i + 4]
     )
-
-
-def _values(tokens: list[str], terms: list[str], last: tuple[str, ...]) -> Iterator[Value]:
-    """Yield the values of a statement; *last* is the subject of the statement before.
-
-    Numbers in rows are sums and lists, and not the subject of a statement.
-    """
-    named = [
-        (i, *value)
-        for i, token in enumerate(tokens)
-        if not (token.isalpha() and token not in lex.VALUES) and (value := _parse_value(tokens, i))
-    ]
-    if sum(kind in lex.COUNTED for _, kind, *_ in named) > _MAX_NUMBERS:
-        named = [value for value in named if value[1] not in lex.COUNTED]
-    # A unit belongs to the amount and names no thing, so a unit is no content.
-    content = ["" if t in lex.MEASURES else term for t, term in zip(tokens, terms, strict=True)]
-    places = [i for i, term in enumerate(content) if term]
-    for i, kind, amount, number, unit in named:
-        at = bisect_left(places, i)
-        around = places[max(at - _NEAR_TERMS, 0) : at + _NEAR_TERMS]
-        near = frozenset(content[j] for j in around if j != i)
-        head = next(filter(None, content[i + 1 : i + 3]), "") if kind in lex.COUNTED else ""
-        near = near if len(near) > 1 else near.union(last)
-        yield Value(kind, amount, number, unit, head, near, _per(tokens, i))
-
-
-def _per(tokens: list[str], i: int) -> str:
-    """Return the unit of the value at a place, or an empty string."""
-    for per, unit in pairwise(tokens[i + 1 : i + 5]):
-        if per in ("per", "a", "an", "each", "every") and unit in lex.UNITS:
-            return stem(unit)
-    return ""
-
-
-def _parse_value(tokens: list[str], i: int) -> _Reading | None:
-    """Return kind, amount, number and unit of the value at a place; see ``Value``."""
-    token = lex.NUMBERS.get(tokens[i], tokens[i])
-    if token in lex.WEEKDAYS:
-        return _date("weekday", lex.WEEKDAYS[token])
-    before, (after, then) = tokens[i - 1] if i else "", (*tokens[i + 1 : i + 3], "", "")[:2]
-    if token in lex.MONTHS:
-        sure = token != "may" or before in ("in", "of") or before.isdigit() or after.isdigit()
-        return _date("month", lex.MONTHS[token]) if sure else None
-    if _is_identifier(token):
-        return "identifier", token, token, _SEGMENTS.sub(_shape, token)
-    if not _is_number(token) or "ago" in (after, then):  # "two days ago": a new day every day
-        return None
-    amount = _amount(token)
-    if (month := _month(tokens, i)) and len(amount) < 3:
-        return _date("day", f"{month} {amount}")
-    if after in lex.HOURS or ":" in token:
-        return _date("time", _clock(token, after))
-    return _measure(amount, before, after, then)
-
-
-def _date(kind: str, amount: str) -> _Reading:
-    return kind, amount, amount, ""
-
-
-def _shape(segment: re.Match[str]) -> str:
-    return "a" if segment[0].isalpha() else "0" if segment[0].isdigit() else "x"
-
-
-def _measure(amount: str, before: str, after: str, then: str) -> _Reading:
-    """Return kind, amount, number and unit of a number between the given tokens."""
-    scale = lex.SCALES.get(after, 1.0)
-    if after == "m" and before not in lex.MONEY and then not in lex.MONEY:
-        scale = 1.0  # meters
-    if scale > 1:
-        amount, after = _scale(amount, scale), then
-    if money := lex.MONEY.get(before) or lex.MONEY.get(after):
-        return "money", f"{amount} {money}", amount, money
-    if scale == 1 and len(amount) == 4 and amount.isdigit() and amount[:2] in ("19", "20"):
-        return _date("year", amount)
-    if after in lex.SHARES:
-        return _date("percent", amount)
-    kind, size = lex.UNITS.get(after, ("number", 1.0))
-    return kind, _scale(amount, size), amount, after if kind != "number" else ""
-
-
-def _scale(amount: str, factor: float) -> str:
-    try:
-        return amount if factor == 1 else f"{float(amount) * factor:.15g}"
-    except ValueError:
-        return amount
-
-
-def _clock(token: str, half: str) -> str:
-    """Return a time of day on the 24-hour clock."""
-    hour, _, rest = token.partition(":")
-    if not hour.isdecimal():
-        return token
-    hours = int(hour) % 12 + 12 * (half == "pm") if half in ("am", "pm") else int(hour)
-    return f"{hours}:{rest or '00'}"
-
-
-def _month(tokens: list[str], i: int) -> str:
-    """Name the month beside a number, as in "5th of May" and "May 5"."""
-    after = [token for token in tokens[i + 1 : i + 4] if token not in lex.ORDINALS][:1]
-    return next(
-        (lex.MONTHS[t] for t in (*tokens[max(0, i - 1) : i], *after) if t in lex.MONTHS), ""
-    )
-
-
-def _amount(token: str) -> str:
-    plain = _THOUSANDS.sub("", token)
-    try:
-        return str(int(plain)) if plain.isdecimal() else f"{float(plain):.15g}"
-    except ValueError:
-        return plain

@@ -209,6 +209,14 @@ def test_what_may_be_a_conflict_is_a_possible_one(one: str, other: str) -> None:
         ("Step 2 takes ten minutes", "step 3 takes ten minutes"),
         ("Issue #17 blocks the release", "Issue #18 blocks the release"),
         ("Note 3.", "Note 4."),
+        ("Host1 runs nginx", "Host2 runs nginx"),
+        ("db1 lives in Frankfurt", "db2 lives in Frankfurt"),
+        ("User42 works at Acme", "User43 works at Acme"),
+        ("Sensor s12 reports 20 degrees", "Sensor s13 reports 20 degrees"),
+        (
+            "Ticket 9: it is slow. Customer Bob7 called.",
+            "Ticket 8: it is slow. Customer Ann9 called.",
+        ),
     ],
 )
 def test_things_with_a_number_for_a_name_are_apart(one: str, other: str) -> None:
@@ -223,6 +231,9 @@ def test_things_with_a_number_for_a_name_are_apart(one: str, other: str) -> None
         ("Version 3 is the newest", "Version 4 is the newest"),
         ("Ticket 3 waits for 2 days", "Ticket 3 waits for 5 days"),
         ("3 tickets wait", "4 tickets wait"),
+        ("The app uses Python3", "The app uses Python2"),
+        ("Web1 is the primary server", "Web2 is the primary server"),
+        ("db1 has 8 GB", "db1 has 16 GB"),
     ],
 )
 def test_numbers_that_are_values_conflict(one: str, other: str) -> None:
