@@ -12,6 +12,7 @@ from functools import update_wrapper, wraps
 from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, ParamSpec, Self, TypeAlias, TypeVar
 
 from .calls import suggesting
+from .embedders import Embedder
 from .features.files import Files
 from .features.past import Past
 from .features.transfer import Archived, Merged
@@ -128,6 +129,21 @@ class AsyncMemoryStore(_AsyncView):
         wrapped = cls.__new__(cls)
         wrapped.sync = check_store(store)
         return wrapped
+
+    @property
+    def location(self) -> str:
+        """The path, or the address of the database without a password."""
+        return self.sync.location
+
+    @property
+    def embedder(self) -> Embedder:
+        """The embedder of the store."""
+        return self.sync.embedder
+
+    @property
+    def closed(self) -> bool:
+        """Whether ``close`` was called."""
+        return self.sync.closed
 
     def for_source(self, source: str, **options: Any) -> AsyncMemoryStore:
         """Return a handle of the store for what comes from *source*."""

@@ -93,6 +93,17 @@ def test_it_takes_what_a_store_takes(tmp_path: Path) -> None:
     asyncio.run(store.close())
 
 
+def test_a_store_tells_the_place_the_embedder_and_the_end(tmp_path: Path) -> None:
+    async def told() -> list[bool]:
+        async with AsyncMemoryStore(tmp_path / "a.db", embedder=HashEmbedder(16)) as store:
+            assert store.location == str(tmp_path / "a.db")
+            assert store.embedder is store.sync.embedder
+            before = store.closed
+        return [before, store.closed]
+
+    assert asyncio.run(told()) == [False, True]
+
+
 def test_a_wrapped_store_is_the_same_store(store: MemoryStore) -> None:
     wrapped = AsyncMemoryStore.wrap(store)
     record = asyncio.run(wrapped.store("x"))
