@@ -25,6 +25,10 @@ from .writer import SQLiteWriter
 __all__ = ["SQLiteBackend"]
 
 _MIN_FREE_SHARE: Final = 1 / 16
+_BYTES_LEFT: Final = (
+    "what was erased is out of everyone's reach, but its bytes may still be in the file: they go "
+    "at the next opening, or erase again (even nothing)"
+)
 
 _logger = logging.getLogger(__name__)
 
@@ -88,7 +92,12 @@ class SQLiteBackend(SQLBackend):
             yield SQLiteInspection(connection, self.location, self._keyed_file, known, tell)
 
     def scrub(self, *, shrink: bool = False) -> None:
-        self._scrub(BUSY_SECONDS, shrink)
+        try:
+            self._scrub(BUSY_SECONDS, shrink)
+        except StorageError as error:
+            if type(error) is StorageError:  # such as a full disk; other errors tell enough
+                error = StorageError(self.location, f"{error.reason}; {_BYTES_LEFT}")
+            raise error from error.__cause__
 
     def _scrub(self, patience: float, shrink: bool = False) -> None:
         erased = self.setting(ERASED)
