@@ -41,7 +41,7 @@ def _add(path: str, list_items: Callable[..., Any]) -> None:
     )
 
 
-def _stream(items: Iterable[Any]) -> Response:
+def _stream(items: Iterable[Any]) -> StreamingResponse:
     lines = (json.dumps(each, allow_nan=False, separators=(",", ":")) + "\n" for each in items)
     # The server goes to another thread for each part of an answer.
     parts = iter(lambda: "".join(islice(lines, _PART)), "")
