@@ -318,7 +318,10 @@ def test_nothing_overtakes_a_write_that_is_cancelled() -> None:
             HumanMessage([{"type": "text", "text": "I live in Lyon"}, IMAGE]),
         ),
         (AIMessage("In Graz", tool_calls=[CALL]), AIMessage("I live in Lyon", tool_calls=[CALL])),
-        (ChatMessage("In Graz", role="clerk"), ChatMessage("I live in Lyon", role="clerk")),
+        (
+            ChatMessage(content="In Graz", role="clerk"),
+            ChatMessage(content="I live in Lyon", role="clerk"),
+        ),
     ],
 )
 def test_an_edited_message_comes_back_as_edited(

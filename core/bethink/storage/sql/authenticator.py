@@ -61,11 +61,15 @@ _CHANGED: Final = "was changed by somebody who does not have the store's key"
 class Authenticator:
     """The reader of a file without a key: everything is believed.
 
-    ``columns`` and ``entry_columns`` are to be selected for ``to_record`` and ``to_entry``.
+    ``columns`` and ``entry_columns`` are to be selected for ``to_record`` and ``to_entry``, or
+    ``outline_columns`` without the texts of new records, unless a code covers the texts.
     """
 
     columns: str = COLUMNS
     entry_columns: str = ENTRY_COLUMNS
+    outline_columns: str = ENTRY_COLUMNS.replace(
+        "changes", "CASE WHEN action <> 'store' THEN changes END"
+    )
     keyed = False
     to_record: Callable[[Sequence[Any]], MemoryRecord] = staticmethod(to_record)
     to_entry: Callable[[Sequence[Any]], Entry] = staticmethod(to_entry)
@@ -88,23 +92,26 @@ class Authenticator:
         sql: str,
         *parameters: object,
         skip_damaged: bool = False,
+        new_records: bool = True,
     ) -> list[Entry]:
         """Return the journal entries that *sql* selects and orders.
 
         With *skip_damaged*, a damaged entry comes with the action "damaged" instead of an error.
+        Without *new_records*, entries of the action "store" may come without changes.
         """
-        selected = f"SELECT {self.entry_columns} FROM journal {sql}"
+        columns = self.entry_columns if new_records else self.outline_columns
+        selected = f"SELECT {columns} FROM journal {sql}"
         found = read_lenient(
             connection, lambda: connection.execute(selected, parameters).fetchall()
         )
         entries = []
-        for columns in found:
+        for values in found:
             try:
-                entries.append(self.to_entry(columns))
+                entries.append(self.to_entry(values))
             except CorruptStoreError:
                 if not skip_damaged:
                     raise
-                seq, at, _, id, namespace, *_ = columns
+                seq, at, _, id, namespace, *_ = values
                 entries.append(to_damaged_entry(seq, at, id, namespace))
         return entries
 
@@ -158,7 +165,7 @@ class KeyedAuthenticator(Authenticator):
     cover the number.
     """
 
-    entry_columns = f"{ENTRY}, salt, changes, code"
+    entry_columns = outline_columns = f"{ENTRY}, salt, changes, code"
     keyed = True
 
     def __init__(self, key: bytes, store: str, version: int) -> None:

@@ -223,7 +223,8 @@ class SQLBackend(SQLReader):
             closing(ask_setting(connection, CUT)) as cut,
             closing(ask_setting(connection, "embedder")) as noted,
         ):
-            entries = self._auth.read_entries(connection, "WHERE seq > ? ORDER BY seq", since)
+            later = "WHERE seq > ? ORDER BY seq"
+            entries = self._auth.read_entries(connection, later, since, new_records=False)
             head = last.fetchone()[0]  # perhaps an entry of another tenant
             embedder = to_setting(noted)
             if since < to_cut(cut).seq:  # nobody knows any more what changed since
