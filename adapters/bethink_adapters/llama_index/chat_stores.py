@@ -48,8 +48,12 @@ _changing: Final = threading.Lock()
 _SPEAKERS: Final = ("user", "assistant", "chatbot", "model")
 
 
-class _OnStore:
-    """The fields of both chat stores."""
+class BethinkDBChatStore(_DBChatStore):
+    """The messages of conversations, for ``Memory``, below *namespace*.
+
+    A position counts the active messages, oldest first. Deleting forgets messages; with *erase*, no
+    byte of the messages stays. A message goes to a single taker. The *store* stays open.
+    """
 
     model_config: ClassVar[Any] = {"arbitrary_types_allowed": True}
 
@@ -61,22 +65,6 @@ class _OnStore:
         """Open a path, and refuse a wrong namespace at once."""
         self.store = open_store(self.store)
         check_namespace(self.namespace)
-
-    @classmethod
-    def class_name(cls) -> str:
-        """Return LlamaIndex's name of the class."""
-        return cls.__name__
-
-    def _kept(self, key: str) -> _Kept:
-        return _Kept(self.store, key, namespace=self.namespace, erase=self.erase)
-
-
-class BethinkDBChatStore(_OnStore, _DBChatStore):
-    """The messages of conversations, for ``Memory``, below *namespace*.
-
-    A position counts the active messages, oldest first. Deleting forgets messages; with *erase*, no
-    byte of the messages stays. A message goes to a single taker. The *store* stays open.
-    """
 
     async def get_messages(
         self,
@@ -146,13 +134,29 @@ class BethinkDBChatStore(_OnStore, _DBChatStore):
         """Return the keys of all conversations, sorted."""
         return await asyncio.to_thread(MessageLog.sessions, self.store, namespace=self.namespace)
 
+    def _kept(self, key: str) -> _Kept:
+        return _Kept(self.store, key, namespace=self.namespace, erase=self.erase)
 
-class BethinkChatStore(_OnStore, _ChatStore):
+    @classmethod
+    def class_name(cls) -> str:
+        """Return LlamaIndex's name of the class."""
+        return "BethinkDBChatStore"
+
+
+class BethinkChatStore(_ChatStore):
     """The messages of conversations, for ``ChatMemoryBuffer``, active and archived alike.
 
     Deleting forgets messages; with *erase*, no byte of the messages stays. A message goes to a
     single taker.
     """
+
+    model_config: ClassVar[Any] = {"arbitrary_types_allowed": True}
+
+    store: Any  # a ``MemoryStore``, or a path to open
+    namespace: str = "messages"
+    erase: bool = False
+
+    model_post_init = BethinkDBChatStore.model_post_init
 
     def set_messages(self, key: str, messages: list[ChatMessage]) -> None:
         """Put *messages* in the place of all messages of the conversation."""
@@ -181,6 +185,14 @@ class BethinkChatStore(_OnStore, _ChatStore):
     def get_keys(self) -> list[str]:
         """Return the keys of all conversations, sorted."""
         return MessageLog.sessions(self.store, namespace=self.namespace)
+
+    def _kept(self, key: str) -> _Kept:
+        return _Kept(self.store, key, namespace=self.namespace, erase=self.erase)
+
+    @classmethod
+    def class_name(cls) -> str:
+        """Return LlamaIndex's name of the class."""
+        return "BethinkChatStore"
 
 
 class _Kept(MessageLog):
