@@ -362,7 +362,7 @@ class ResidentIndex:
         self._scopes.forget(changes.erased)
         self._scopes.forget(None if changes.incomplete else changes.namespaces)
         affected = self._covering(changes.namespaces)
-        self.touches.follow(changes.live)
+        self.touches.follow(changes)
         seen_by = defaultdict[Scope, list[Row]](list)
         for row in self.touches.counted(changes.live if affected else (), changes.head):
             for scope in self._scopes.containing(row.record.namespace):

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Final, TypeAlias
 
 from ..model.namespaces import EVERYWHERE, Scope, covers
-from ..model.port import Row
+from ..model.port import Changes, Row
 from ..model.records import MemoryRecord, with_accesses
 
 Pending: TypeAlias = dict[str, tuple[int, float]]
@@ -27,7 +27,8 @@ class AccessBuffer:
     def __init__(self) -> None:
         self._pending: Pending = {}
         self._leaving: list[tuple[int, Pending]] = []
-        self._namespaces: dict[str, str] = {}  # by id, of all unwritten and perhaps of others
+        # By id, of all unwritten and perhaps of others; None if not known.
+        self._namespaces: dict[str, str | None] = {}
         self._since = 0.0
         self._lock = threading.RLock()
 
@@ -44,22 +45,36 @@ class AccessBuffer:
             _add(self._pending, dict.fromkeys(namespaces, (1, at)))
             self._namespaces.update(namespaces)
 
-    def follow(self, rows: Iterable[Row]) -> None:
-        """Note the namespaces of *rows*, the new rows of records that may have moved."""
+    def follow(self, changes: Changes) -> None:
+        """Note the namespaces of records that may have moved, None for a place not in *changes*."""
         with self._lock:
-            for row in rows if self._namespaces else ():
+            if not self._namespaces:
+                return
+            if changes.erased is None or len(changes.rows) > len(changes.live):
+                for id, name in self._namespaces.items():
+                    if changes.erased is None or name in changes.namespaces:
+                        self._namespaces[id] = None
+            for row in changes.live:
                 if row.record.id in self._namespaces:
                     self._namespaces[row.record.id] = row.record.namespace
 
     def unwritten(self, scope: Scope = EVERYWHERE, head: int = 0) -> Pending:
-        """Return accesses in *scope* that a reader of the journal up to *head* finds unwritten."""
+        """Return accesses that a reader of the journal up to *head* finds unwritten.
+
+        All accesses in *scope* are among them, and perhaps more.
+        """
         with self._lock:
             found = dict(self._pending)
             for layer in self._layers(head)[1:]:
                 _add(found, layer)
             if scope is EVERYWHERE:
                 return found
-            return {id: of for id, of in found.items() if covers(scope, self._namespaces[id])}
+            places = self._namespaces
+            return {
+                id: accesses
+                for id, accesses in found.items()
+                if (place := places[id]) is None or covers(scope, place)
+            }
 
     def take(self, base: int, now: float | None = None) -> Pending:
         """Remove and return all pending accesses; with a time, only if due by then.

@@ -6,7 +6,7 @@ import pytest
 
 from bethink import MemoryRecord, Subtree
 from bethink.index.access_buffer import AccessBuffer
-from bethink.model.port import Row
+from bethink.model.port import Changes, Row
 
 ONE = MemoryRecord("1", "a", "x", 1.0, 1.0, 1.0)
 OTHER = replace(ONE, id="2", access_count=3, last_accessed_at=50.0)
@@ -17,6 +17,11 @@ def noted(*times: float) -> AccessBuffer:
     for at in times:
         touches.add({"1": "a", "2": "a"}, at)
     return touches
+
+
+def moved(row: int, before: str, after: str) -> Changes:
+    live = Row(row, 1, replace(ONE, namespace=after), {})
+    return Changes(row - 1, row, frozenset((row,)), (live,), frozenset((before, after)))
 
 
 def test_accesses_are_counted_in() -> None:
@@ -71,12 +76,23 @@ def test_what_is_taken_counts_until_it_is_seen_in_the_journal() -> None:
 def test_accesses_are_told_by_the_scope_that_their_record_is_in_now() -> None:
     touches = AccessBuffer()
     touches.add({"1": "a", "2": "b/c"}, 10.0)
-    touches.follow([Row(3, 1, replace(ONE, namespace="b"), {})])
+    touches.follow(moved(3, "a", "b"))
     assert touches.unwritten("a") == {}
     assert touches.unwritten("b") == {"1": (1, 10.0)}
     assert touches.unwritten(Subtree("b")) == touches.unwritten() == dict.fromkeys("12", (1, 10.0))
     taken = touches.take(base=7)
     assert touches.unwritten("b", head=7) == {"1": (1, 10.0)}
     touches.written(taken)
-    touches.follow([Row(4, 1, replace(ONE, namespace="a"), {})])
+    touches.follow(moved(4, "b", "a"))
     assert touches.unwritten() == {}
+
+
+def test_accesses_of_a_record_that_is_perhaps_elsewhere_are_told_by_every_scope() -> None:
+    touches = AccessBuffer()
+    touches.add({"1": "a", "2": "b/c"}, 10.0)
+    touches.follow(Changes(2, 3, frozenset((1, 3)), (), frozenset("ad")))
+    assert touches.unwritten("d") == touches.unwritten("a") == {"1": (1, 10.0)}
+    touches.follow(moved(4, "d", "a"))
+    assert touches.unwritten("d") == {}
+    touches.follow(Changes(4, 9, frozenset(), (), erased=None))
+    assert touches.unwritten("d") == touches.unwritten()

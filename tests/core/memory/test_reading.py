@@ -508,3 +508,14 @@ def test_what_another_store_just_wrote_is_ranked(path: Path, store: MemoryStore)
         other.store("a cat", id="new")
     assert store.why_not(id, "cat", mode="keyword").reason == "no likeness"
     assert store.why_not("new", "cat", mode="keyword").rank == 1
+
+
+def test_an_access_counts_where_another_store_has_moved_the_record(
+    path: Path, store: MemoryStore
+) -> None:
+    id = store.store("a red cat", namespace="a").id
+    store.recall("cat", namespace="a")
+    with MemoryStore(path) as other:
+        other.update(id, namespace="b")
+    (hit,) = store.recall("cat", namespace="b")
+    assert hit.memory.access_count == 1
