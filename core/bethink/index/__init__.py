@@ -346,7 +346,7 @@ class ResidentIndex:
             breaks = self._backend.breaks
             if breaks != self._breaks or changes.head < self._seen:  # a backup was put back
                 changes = replace(changes, erased=None)
-            self._check_embedder(changes.embedder)
+            self._check_embedder(changes.embedder or self._backend.setting("embedder"))
             self._apply_changes(changes)
             self._breaks = breaks
 

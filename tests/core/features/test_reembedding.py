@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from bethink import (
 )
 from bethink.model.arrays import Matrix
 from bethink.storage.sql.maintenance import SQLRepairer
+from bethink.storage.sqlite import SQLiteBackend
 
 KEY = b"sixteen secret bytes"
 TEXTS = [f"note {number} about cats, plan {number * 7} and dogs" for number in range(600)]
@@ -208,6 +210,21 @@ def test_another_store_on_the_file_is_told_to_open_again(tmp_path: Path, recalle
     other.close()
     assert store.verify().ok
     assert answers(store) == answers(filled(":memory:", HashEmbedder(96)))
+
+
+def test_a_backend_whose_changes_name_no_embedder_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = SQLiteBackend.changes
+    monkeypatch.setattr(
+        SQLiteBackend, "changes", lambda *given: replace(told(*given), embedder=None)
+    )
+    store = filled(tmp_path / "a.db")
+    other = OPENED.enter_context(MemoryStore(tmp_path / "a.db", embedder=HashEmbedder(64)))
+    answers(other, mode="keyword")
+    store.reembed(HashEmbedder(96))
+    with pytest.raises(EmbedderMismatchError, match="hash-96"):
+        answers(other, mode="keyword")
 
 
 def test_a_write_with_vectors_of_the_former_embedder_is_refused(tmp_path: Path) -> None:
