@@ -72,6 +72,8 @@ WHEN = datetime(2026, 5, 4, 3, 2, 1, 7, tzinfo=UTC)
 
 KINDS: dict[str, BaseMessage] = {
     "human": HumanMessage("hi", id="m1", name="Ann"),
+    "blank": HumanMessage(" \n"),
+    "blank block": AIMessage([{"type": "text", "text": "\n\n"}, IMAGE], tool_calls=[CALL]),
     "blocks": HumanMessage(content=["so", {"type": "text", "text": "this"}, IMAGE]),
     "system": SystemMessage("be kind", additional_kwargs={"cache": {"ttl": 60}}),
     "ai": AIMessage("yes", id="run-1", response_metadata={"model": "m", "logprobs": [-0.5]}),

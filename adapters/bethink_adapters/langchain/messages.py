@@ -111,7 +111,7 @@ def _set_text(message: BaseMessage, record: MemoryRecord) -> None:
         return
     if isinstance(message.content, list):
         others = (each for each in message.content if not plain_text([each]))
-        message.content = [{"type": "text", "text": text}, *others]
+        message.content = [*([{"type": "text", "text": text}] if text else []), *others]
     else:
         message.content = text
 
@@ -129,7 +129,8 @@ def text_of(record: MemoryRecord) -> str:
 
 def _present(told: str, record: MemoryRecord) -> str:
     """Return *told*, the text of a message; or the content, if *record* was edited or screened."""
-    is_same = record.content == told or record.content == storable(told, MAX_CONTENT)
+    stored = storable(told, MAX_CONTENT)
+    is_same = record.content in (told, stored if stored.strip() else "")
     return told if is_same else record.content
 
 
