@@ -177,6 +177,17 @@ class TestOffline:
                 ["Ann kam am 3. 4. 2026 an.", "Bob kam im 19. Jahrhundert nicht."],
             ),
             ("The team has 12. Bob leads it.", ["The team has 12.", "Bob leads it."]),
+            (
+                "I am 34. Jane is 30. Julia is 28. 5 years ago Ann left. Bob has 3. Maine is far.",
+                [
+                    "I am 34.",
+                    "Jane is 30.",
+                    "Julia is 28.",
+                    "5 years ago Ann left.",
+                    "Bob has 3.",
+                    "Maine is far.",
+                ],
+            ),
             ("Approved.", []),
             ("{}", []),
             ("Thought: I know the fee\nFinal Answer: The fee is five.", ["The fee is five."]),

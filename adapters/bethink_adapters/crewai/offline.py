@@ -26,10 +26,15 @@ if TYPE_CHECKING:
     from crewai.llms.base_llm import BaseLLM
 
 _ABBREVIATION: Final = r"(?<![\w'\u2019])(?:[^\W\d_]|[A-Z][a-z]|Capt|Gen|Gov|Mrs|Prof|Rev|Sen|vs)\."
-# German dates and ordinals, such as "am 3. 4.", "4. April" and "im 19. Jahrhundert".
+# German dates and ordinals, such as "am 3. 4. 2026", "4. April" and "im 19. Jahrhundert". The English
+# "I am 34. Julia is 30." is two sentences.
+_MONTH: Final = (
+    r"(?:Januar|J\u00e4nner|Februar|M\u00e4rz|April|Mai|Juni|Juli|August|September|Oktober|November"
+    r"|Dezember)\b|(?:Jan|Feb|M\u00e4r|Apr|Jun|Jul|Aug|Sept?|Okt|Nov|Dez)(?:\.|\s\d)"
+)
 _ORDINAL: Final = (
-    r"(?<![\w.])(?:(?i:am|bis|das|dem|den|der|des|die|im|seit|vom|zum|zur)\s\d\d?\."
-    r"|\d\d?\.(?=\s+(?:\d|(?:Jan|J\u00e4n|Feb|M\u00e4rz|Apr|Mai|Ju[nl]i|Aug|Sep|Okt|Nov|Dez)\w*)))"
+    r"(?<![\w.])(?:(?i:(?<!\bI\s)am|bis|das|dem|den|der|des|die|im|seit|vom|zum|zur)\s\d\d?\."
+    rf"|\d\d?\.(?=\s+(?:\d\d?\.|{_MONTH}))|(?<=\.\s)\d\d?\.(?=\s+\d{{4}}\b))"
 )
 # The ends of sentences; "kept" are list numbers, ordinals and abbreviations, which end no sentence.
 _SENTENCE_END: Final = re.compile(
