@@ -111,7 +111,9 @@ def erase(context: Context) -> Reply:
 def _change(context: Context, verb: str, states: tuple[Listed, ...]) -> Reply:
     given, where = context.given, filter_of(context.given)
     chosen = list(dict.fromkeys(find_ids(context, given.ids)))
-    named = given.namespace is not None or given.everywhere
+    removes = verb in ("forget", "erase")
+    # Beside ids a namespace changes nothing; a removal of more than is meant is refused.
+    named = (given.namespace is not None or given.everywhere) and (removes or not chosen)
     if bool(chosen) == (where is not None or named):
         raise Failure("give either ids, or a filter or -n NAMESPACE", 2)
     if chosen:
@@ -131,7 +133,7 @@ def _change(context: Context, verb: str, states: tuple[Listed, ...]) -> Reply:
     if not chosen or verb == "erase":
         context.confirm(count, verb, preview)
     change = getattr(context.store, verb)
-    if chosen or verb not in ("forget", "erase"):
+    if chosen or not removes:
         count = change(chosen or [each.id for each in found])
     else:
         count = change(namespace=context.scope, where=where)

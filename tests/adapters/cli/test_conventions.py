@@ -284,6 +284,13 @@ def test_what_was_changed_by_filter_is_brought_back_by_filter(run: Run, file: Pa
         assert run(back, *travel, "--yes").code == 1
 
 
+def test_a_namespace_beside_ids_does_no_harm_unless_memories_go(run: Run, file: Path) -> None:
+    for verb in ("archive", "unarchive"):
+        assert run(verb, PIER_3, "-n", "work").out == f"{verb}d 1\n"
+    for verb in ("forget", "erase"):
+        assert run(verb, PIER_3, "-n", "work").code == 2
+
+
 def test_erasing_asks_even_for_an_id(run: Run, file: Path) -> None:
     assert run("erase", PIER_3).code == 2
     assert run("erase", PIER_3, "--dry-run", "--json").data == {
