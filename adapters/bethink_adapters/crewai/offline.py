@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from crewai.llms.base_llm import BaseLLM
 
 _ABBREVIATION: Final = r"(?<![\w'\u2019])(?:[^\W\d_]|[A-Z][a-z]|Capt|Gen|Gov|Mrs|Prof|Rev|Sen|vs)\."
-# German dates and ordinals, such as "am 3. 4. 2026", "4. April" and "im 19. Jahrhundert". The English
+# German dates and ordinals, such as "am 3. 4. 2026", "4. April", "im 19. Jahrhundert". The English
 # "I am 34. Julia is 30." is two sentences.
 _MONTH: Final = (
     r"(?:Januar|J\u00e4nner|Februar|M\u00e4rz|April|Mai|Juni|Juli|August|September|Oktober|November"
