@@ -206,8 +206,11 @@ class _Packing:
 
     def _candidates(self) -> Ints:
         """Return the places worth a line beside the best: fitting, of a positive value and new."""
-        best, (_, counted) = self._best, self.block(frozenset((self._best,)))
+        best, alone = self._best, frozenset((self._best,))
+        _, counted = self.block(alone)
         left = (self._budget.tokens - counted) / self._budget.step + _ROUNDING
+        if self._sum_of_pieces(alone) - counted > _ROUNDING * self._budget.step:
+            left = self._room(0.0)  # two lines may take less than the sum
         costs = self._line_costs + self._more_headings[self._groups]
         eligible = (costs <= left) & (self._values > 0.0)
         eligible[:best] = False

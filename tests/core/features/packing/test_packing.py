@@ -216,6 +216,12 @@ def test_what_fits_stands_in_for_the_same_under_a_heading_that_does_not(fits_alo
     assert packed_into([best, under, plain], len(text), len).results == (best, plain)
 
 
+def test_a_line_that_is_dear_alone_stands_where_the_counter_does_not_add_up() -> None:
+    hits = [hit(0, "cat", 0.9), hit(1, "dog " * 14, 0.8), hit(2, "cow cow", 0.3)]
+    packed = packed_into(hits, 27, lambda text: len(text.split()) ** 0.9)
+    assert packed.results == tuple(hits[:2])
+
+
 def test_a_repetition_is_left_out_and_another_number_is_not() -> None:
     hits = [
         hit(0, "The limit is 100 requests", 0.9),
