@@ -63,6 +63,8 @@ class RecordCache:
 
     def get(self, rows: Sequence[int]) -> dict[int, MemoryRecord]:
         """Return the records of *rows*, without rows that are gone; later callers share them."""
+        if not rows:  # an answer without a hit
+            self._reader.forget()
         if missing := [row for row in rows if row not in self._records]:
             self._read(missing)
             if self.nbytes > self._max_bytes:

@@ -432,3 +432,15 @@ def test_accesses_that_were_just_written_count_once_in_a_scope_that_is_loaded(
         monkeypatch.setattr(AccessBuffer, "written", loading)
         engine_of(store).flush()
     assert found == [[1]]
+
+
+@pytest.mark.parametrize("query", ["cat", "fish"])
+def test_no_text_stays_in_memory_after_the_first_answer(path: Path, query: str) -> None:
+    with MemoryStore(path) as store:
+        store.store("a cat", namespace="a")
+        store.store("a dog", namespace="a")
+    with MemoryStore(path) as store:
+        assert len(store.recall(query, namespace="a", mode="keyword")) == (query == "cat")
+        index = engine_of(store).index.open("a")
+        assert isinstance(index, resident.ScopeIndex)
+        assert index.reader._kept == {}
