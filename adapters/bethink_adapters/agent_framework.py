@@ -20,6 +20,7 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from inspect import signature
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
@@ -41,7 +42,7 @@ from .shared.erasing import erase_user
 from .shared.opening import StoreOrPath, open_store
 from .shared.recalling import Recalling
 from .shared.subclassing import made_on, refuse_unknown
-from .shared.texts import jsonable, storable
+from .shared.texts import jsonable, present_values, storable, with_content
 from .shared.turns import aremember_turns, id_text, thread_name, turn
 
 __all__ = ["MemoryHistory", "MemoryRecall", "erase_user"]
@@ -62,6 +63,7 @@ _NOTICE: Final = re.compile(
 )
 """How texts begin that loops and workflows of Agent Framework write in the name of the user."""
 
+_edited: Final = partial(with_content, name="contents", joint=" ")
 _Identity = tuple[str, Any]
 
 
@@ -98,7 +100,7 @@ class MemoryHistory(_History):
         """Return the messages of a session, oldest first."""
         from agent_framework import Message
 
-        said = await asyncio.to_thread(self._log(session_id).values, self.last)
+        said = await asyncio.to_thread(present_values, self._log(session_id), self.last, _edited)
         if self.last is not None:
             asked = (n for n, message in enumerate(said) if message["role"] == "user")
             said = said[next(asked, len(said)) :]

@@ -33,7 +33,7 @@ from .shared.erasing import erase_user
 from .shared.extras import needs, require
 from .shared.opening import StoreOrPath, open_store
 from .shared.recalling import Recalling
-from .shared.texts import storable
+from .shared.texts import is_changed, present_values, storable, with_content
 from .shared.turns import id_text, listed
 
 if TYPE_CHECKING:
@@ -77,7 +77,8 @@ class MemorySession:
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
         """Return the newest *limit* items, oldest first; None: as many as the settings say."""
         last = self.session_settings.limit if limit is None and self.session_settings else limit
-        return await asyncio.to_thread(self.log.values, None if last is None else max(last, 0))
+        most = None if last is None else max(last, 0)
+        return await asyncio.to_thread(present_values, self.log, most, _edited)
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         """Add *items*, all or none."""
@@ -87,6 +88,8 @@ class MemorySession:
     async def pop_item(self) -> TResponseInputItem | None:
         """Remove and return the newest item; return None for an empty session."""
         record = await finish_in_thread(self.log.pop)
+        if record is not None and is_changed(record):
+            return _edited(record.value, record.content)
         return None if record is None else cast("TResponseInputItem", record.value)
 
     async def clear_session(self) -> None:
@@ -183,6 +186,13 @@ def _record(item: object) -> dict[str, Any]:
         "value": dict(item),
         "author": storable(str(author), MAX_LABEL),
     }
+
+
+def _edited(item: Any, content: str) -> TResponseInputItem:
+    """Return *item* with *content* as the text, if an update or a screen changed the text."""
+    if isinstance(item, Mapping) and _is_speech(item):
+        item = with_content(item, content, name="content", told="\n".join(_texts(item)))
+    return cast("TResponseInputItem", item)
 
 
 def _is_speech(item: Mapping[str, Any]) -> bool:

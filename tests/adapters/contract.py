@@ -60,14 +60,15 @@ class GatedStore(MemoryStore):
         self.gate = threading.Event()
         self.gate.set()
         backend: Any = self._engine.backend
-        read = backend.values
+        backend.values = self._gated(backend.values)  # of a message log, which asks for no record
+        backend.told = self._gated(backend.told)
 
-        def values(*args: Any) -> list[Any]:
+    def _gated(self, read: Callable[..., Any]) -> Callable[..., Any]:
+        def gated(*args: Any) -> Any:
             self._wait()
-            found: list[Any] = read(*args)
-            return found
+            return read(*args)
 
-        backend.values = values  # of a message log, which asks for no record
+        return gated
 
     def _wait(self) -> None:
         self.entered.set()

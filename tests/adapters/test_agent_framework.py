@@ -287,6 +287,20 @@ def test_an_edited_message_takes_the_place_of_its_text(store: MemoryStore) -> No
     assert told_in(history) == "My code is 2222. Noted. And? Fine. Bye. Bye!"
 
 
+def test_an_edit_in_the_store_changes_the_text_alone(store: MemoryStore) -> None:
+    history = MemoryHistory(store)
+    image = Content.from_uri("https://example.org/graz.png", media_type="image/png")
+    asked = Message("user", ["In", image, "Graz"], author_name="Ann", message_id="q1")
+    asyncio.run(history.save_messages("s", [asked, Message("assistant", ["Noted."])]))
+    whole = [message.to_dict() for message in kept(history, "s")]
+    first = store.all(namespace="messages/s", limit=1)[0]
+    store.update(first.id, content="In Lyon")
+    edited = Message("user", ["In Lyon", image], author_name="Ann", message_id="q1")
+    assert [each.to_dict() for each in kept(history, "s")] == [edited.to_dict(), whole[1]]
+    store.undo(store.log(limit=1)[0])
+    assert [each.to_dict() for each in kept(history, "s")] == whole
+
+
 def test_one_id_of_several_messages_names_none(store: MemoryStore) -> None:
     history = MemoryHistory(store)
     parts = [Message("assistant", [text], message_id="r") for text in ("Well,", "yes.")]

@@ -56,6 +56,30 @@ def test_messages_come_back_as_they_went_in(chats: BethinkDBChatStore, store: Me
     assert told[:2] == [("Wetter?\nJa", "user"), ("", "assistant")]
 
 
+def test_an_edited_message_comes_back_as_edited(
+    chats: BethinkDBChatStore, store: MemoryStore
+) -> None:
+    image = ImageBlock(url="https://example.org/graz.png")
+    parts = [TextBlock(text="In"), image, TextBlock(text="Graz")]
+    given = [
+        ChatMessage(role="user", blocks=parts, additional_kwargs={"n": 1}),
+        ChatMessage(role="system", content="Be brief."),
+        ChatMessage(role="assistant", content="Noted"),
+    ]
+    asyncio.run(chats.add_messages("ann", given))
+    first, instructions, _ = store.all(namespace="messages/ann")
+    store.update(first.id, content="In Lyon")
+    store.update(instructions.id, importance=0.9)
+    blocks = [TextBlock(text="In Lyon"), image]
+    edited = ChatMessage(role="user", blocks=blocks, additional_kwargs={"n": 1})
+    older = BethinkChatStore(store=store)
+    assert asyncio.run(chats.get_messages("ann")) == [edited, *given[1:]]
+    assert older.get_messages("ann") == [edited, *given[1:]]
+    assert asyncio.run(chats.archive_oldest_messages("ann", 2)) == [edited, given[1]]
+    store.update(first.id, content=first.content)
+    assert older.get_messages("ann") == given
+
+
 def test_archived_messages_are_kept_apart(chats: BethinkDBChatStore) -> None:
     add(chats, "a", "b", "c", "d")
     assert texts(asyncio.run(chats.archive_oldest_messages("s", 2))) == ["a", "b"]

@@ -109,6 +109,45 @@ def test_items_come_back_as_they_went_in(store: MemoryStore) -> None:
     assert {hit.memory.content for hit in found} == {"Wie wird das Wetter, 明日?", "I will not."}
 
 
+IMAGE = {"type": "input_image", "image_url": "data:,"}
+CALL = {"type": "function_call", "call_id": "c1", "name": "weather", "arguments": "{}"}
+
+
+def spoken(**part: Any) -> dict[str, Any]:
+    """Return an answer of the model as the SDK writes answers."""
+    content = [{"type": "output_text", "logprobs": [], **part}]
+    return {"type": "message", "id": "m1", "role": "assistant", "content": content}
+
+
+@pytest.mark.parametrize(
+    ("item", "edited"),
+    [
+        ({"role": "user", "content": "In Graz"}, {"role": "user", "content": "In Lyon"}),
+        (
+            {"role": "user", "content": [IMAGE, *({"type": "input_text", "text": "Graz"},) * 2]},
+            {"role": "user", "content": [IMAGE, {"type": "input_text", "text": "In Lyon"}]},
+        ),
+        (
+            spoken(text="In Graz", annotations=[{"type": "url_citation", "start_index": 3}]),
+            spoken(text="In Lyon", annotations=[]),
+        ),
+        (CALL, CALL),
+    ],
+)
+def test_an_edited_item_comes_back_as_edited(store: MemoryStore, item: Any, edited: Any) -> None:
+    session = MemorySession(store, "s")
+    items: list[Any] = [item, CALL]
+    asyncio.run(session.add_items(items))
+    first = session.log.messages()[0]
+    store.update(first.id, content="In Lyon")
+    assert said(session) == [edited, CALL]
+    store.undo(store.log(limit=1)[0])
+    assert said(session) == items
+    store.update(first.id, content="In Lyon")
+    assert asyncio.run(session.pop_item()) == CALL
+    assert asyncio.run(session.pop_item()) == edited
+
+
 def test_a_tool_that_returns_a_book_is_kept_whole(store: MemoryStore) -> None:
     book = "many words " * 60_000
     session = MemorySession(store, "s")

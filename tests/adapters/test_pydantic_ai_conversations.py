@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("pydantic_ai.conversation_store")
 
-from pydantic_ai import Agent, BinaryContent, DeferredToolRequests
+from pydantic_ai import Agent, BinaryContent, DeferredToolRequests, ImageUrl
 from pydantic_ai.conversation import Conversation
 from pydantic_ai.conversation_store import (
     ConversationConflict,
@@ -116,6 +116,37 @@ def test_messages_come_back_as_they_went_in(store: MemoryStore) -> None:
         ("Sonne.", "assistant"),
         ("", None),
     ]
+
+
+def edit(store: MemoryStore, was: str, content: str) -> None:
+    """Give the message with the words *was* the words *content*."""
+    (record,) = (each for each in store.all(namespace=EVERYWHERE) if each.content == was)
+    store.update(record.id, content=content)
+
+
+def test_an_edited_message_comes_back_as_edited(store: MemoryStore) -> None:
+    kept = MemoryConversations(store)
+    image = ImageUrl("https://example.org/graz.png")
+    call = ToolCallPart("look", {"at": 1}, tool_call_id="c1")
+    given: list[ModelMessage] = [
+        ModelRequest(parts=[UserPromptPart(["In", image, "Graz"])]),
+        ModelResponse(parts=[TextPart("Noted."), call, TextPart("So.")]),
+        asked("And?"),
+    ]
+    now(kept.save(Conversation(conversation_id="c", messages=list(given))))
+    edit(store, "In\nGraz", "In Lyon")
+    edit(store, "Noted.\nSo.", "Done.")
+    loaded = now(kept.load("c"))
+    assert loaded is not None
+    prompt, answer, last = loaded.messages
+    assert prompt.parts[0].content == ["In Lyon", image]  # type: ignore[union-attr]
+    assert answer.parts == [TextPart("Done."), call]
+    assert last == given[2]
+    edit(store, "In Lyon", "In\nGraz")
+    edit(store, "Done.", "Noted.\nSo.")
+    again = now(kept.load("c"))
+    assert again is not None
+    assert again.messages == given
 
 
 @pytest.mark.parametrize("text", ["\udc80", "In Rome \ud83d.", "\udfffOslo"])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from bethink import MemoryRecord, ValidationError
 from bethink.adapting import MAX_CONTENT, MAX_LABEL, plain
 
-from ..shared.texts import plain_text, storable
+from ..shared.texts import plain_text, present, storable
 from .documents import part
 from .encoding import attributes, decode, encode, logger, replaced
 
@@ -106,7 +106,7 @@ def to_message(record: MemoryRecord) -> BaseMessage:
 def _set_text(message: BaseMessage, record: MemoryRecord) -> None:
     """Give *message* the text of *record*, if an update or a screen changed the text."""
     told = plain_text(message.content)
-    text = _present(told, record)
+    text = present(told, record.content)
     if text == told:
         return
     if isinstance(message.content, list):
@@ -124,14 +124,7 @@ def role_of(record: MemoryRecord) -> str:
 
 def text_of(record: MemoryRecord) -> str:
     """Return the text of *record*'s message, uncut."""
-    return _present(plain_text(_inside(record, "data", "content")), record)
-
-
-def _present(told: str, record: MemoryRecord) -> str:
-    """Return *told*, the text of a message; or the content, if *record* was edited or screened."""
-    stored = storable(told, MAX_CONTENT)
-    is_same = record.content in (told, stored if stored.strip() else "")
-    return told if is_same else record.content
+    return present(plain_text(_inside(record, "data", "content")), record.content)
 
 
 def _inside(record: MemoryRecord, *path: str) -> Any:

@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 from bethink import MemoryRecord, MemoryStore, MessageLog
 from bethink.adapting import (
-    MAX_CONTENT,
-    MAX_LABEL,
     Held,
     Page,
     check_namespace,
@@ -28,8 +26,8 @@ from bethink.adapting import (
 )
 
 from ..shared.opening import open_store
-from ..shared.texts import storable
 from ..shared.turns import id_text
+from .messages import edited, first_message, to_item, to_messages
 
 if TYPE_CHECKING:
     from llama_index.core.llms import ChatMessage
@@ -44,8 +42,6 @@ _ARCHIVED: Final = cast("MessageStatus", "archived")
 
 _changing: Final = threading.Lock()
 """Held while messages are read and then changed: two calls at once would both win."""
-
-_SPEAKERS: Final = ("user", "assistant", "chatbot", "model")
 
 
 class BethinkDBChatStore(_DBChatStore):
@@ -116,7 +112,7 @@ class BethinkDBChatStore(_DBChatStore):
 
     async def delete_message(self, key: str, idx: int) -> ChatMessage | None:
         """Delete and return the active message at position *idx*; None for no message."""
-        return _first(await finish_in_thread(self._kept(key).take_at, idx, _ACTIVE))
+        return first_message(await finish_in_thread(self._kept(key).take_at, idx, _ACTIVE))
 
     async def delete_messages(self, key: str, status: MessageStatus | None = None) -> None:
         """Delete the messages of a conversation that have *status*; None is any status."""
@@ -124,11 +120,11 @@ class BethinkDBChatStore(_DBChatStore):
 
     async def delete_oldest_messages(self, key: str, n: int) -> list[ChatMessage]:
         """Delete and return the oldest *n* active messages."""
-        return _messages(await finish_in_thread(self._kept(key).take, _ACTIVE, n))
+        return to_messages(await finish_in_thread(self._kept(key).take, _ACTIVE, n))
 
     async def archive_oldest_messages(self, key: str, n: int) -> list[ChatMessage]:
         """Archive and return the oldest *n* active messages."""
-        return _messages(await finish_in_thread(self._kept(key).archive, n))
+        return to_messages(await finish_in_thread(self._kept(key).archive, n))
 
     async def get_keys(self) -> list[str]:
         """Return the keys of all conversations, sorted."""
@@ -164,7 +160,7 @@ class BethinkChatStore(_ChatStore):
 
     def get_messages(self, key: str) -> list[ChatMessage]:
         """Return the messages of a conversation, oldest first."""
-        return _messages(self._kept(key).read())
+        return to_messages(self._kept(key).read())
 
     def add_message(self, key: str, message: ChatMessage) -> None:
         """Add a message."""
@@ -172,15 +168,15 @@ class BethinkChatStore(_ChatStore):
 
     def delete_messages(self, key: str) -> list[ChatMessage] | None:
         """Delete and return the messages of a conversation; None without messages."""
-        return _messages(self._kept(key).take()) or None
+        return to_messages(self._kept(key).take()) or None
 
     def delete_message(self, key: str, idx: int) -> ChatMessage | None:
         """Delete and return the message at position *idx*; None for no message."""
-        return _first(self._kept(key).take_at(idx))
+        return first_message(self._kept(key).take_at(idx))
 
     def delete_last_message(self, key: str) -> ChatMessage | None:
         """Delete and return the last message; None without messages."""
-        return _first(self._kept(key).take_last())
+        return first_message(self._kept(key).take_last())
 
     def get_keys(self) -> list[str]:
         """Return the keys of all conversations, sorted."""
@@ -213,17 +209,19 @@ class _Kept(MessageLog):
         )
 
     def dumped(self, status: MessageStatus | None, page: Page) -> list[Any]:
-        return values(self.store, namespace=self.namespace, where=_has(status), page=page)
+        return values(
+            self.store, namespace=self.namespace, where=_has(status), page=page, edit=edited
+        )
 
     def number(self, status: MessageStatus | None) -> int:
         return self.store.count(namespace=self.namespace, where=_has(status))
 
     def add(self, messages: Iterable[ChatMessage], status: MessageStatus = _ACTIVE) -> None:
-        self.append(_item(message, status) for message in messages)
+        self.append(to_item(message, _category(status)) for message in messages)
 
     def replace(self, messages: Iterable[ChatMessage], status: MessageStatus = _ACTIVE) -> None:
         """Put *messages* in the place of all other messages, in one transaction."""
-        items = [_item(message, status) for message in messages]
+        items = [to_item(message, _category(status)) for message in messages]
         with _changing:
             gone = [record.id for record in self.read()]
             self.store.store_many(items, forget=gone, namespace=self.namespace, thread=self.thread)
@@ -277,24 +275,3 @@ def _has(status: MessageStatus | None) -> dict[str, Any] | None:
 def _category(status: MessageStatus) -> str:
     """Return the category of messages with *status*: a filter of a column reads no further."""
     return str(getattr(status, "value", status))
-
-
-def _item(message: ChatMessage, status: MessageStatus) -> dict[str, Any]:
-    """Return *message* as arguments of ``MemoryStore.store``; speech can be recalled."""
-    text = (message.content or "") if message.role.value in _SPEAKERS else ""
-    return {
-        "content": storable(text, MAX_CONTENT),
-        "value": message.model_dump(mode="json"),
-        "author": storable(message.role.value, MAX_LABEL),
-        "category": _category(status),
-    }
-
-
-def _messages(records: Sequence[MemoryRecord]) -> list[ChatMessage]:
-    from llama_index.core.llms import ChatMessage
-
-    return [ChatMessage.model_validate(record.value) for record in records]
-
-
-def _first(records: Sequence[MemoryRecord]) -> ChatMessage | None:
-    return next(iter(_messages(records)), None)

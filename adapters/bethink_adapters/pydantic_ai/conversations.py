@@ -25,9 +25,9 @@ from bethink.adapting import MAX_CONTENT, MAX_LABEL, check_namespace, explaining
 
 from ..shared.opening import StoreOrPath, open_store
 from ..shared.subclassing import made_on
-from ..shared.texts import storable
+from ..shared.texts import is_changed, storable
 from ..shared.turns import thread_name
-from .messages import spoken_texts
+from .messages import spoken_texts, with_words
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -204,11 +204,16 @@ class MemoryConversations(_Base):
         from pydantic_ai.conversation_store import ConversationEntry
         from pydantic_ai.messages import ModelMessagesTypeAdapter
 
-        values = [message.value for message in islice(self._messages(head_id), limit)][::-1]
-        history = ModelMessagesTypeAdapter.validate_python([value["message"] for value in values])
+        records = list(islice(self._messages(head_id), limit))[::-1]
+        said = [record.value["message"] for record in records]
+        history = ModelMessagesTypeAdapter.validate_python(said)
         return [
-            ConversationEntry(id=value["id"], parent_id=value["parent_id"], message=message)
-            for value, message in zip(values, history, strict=True)
+            ConversationEntry(
+                id=record.value["id"],
+                parent_id=record.value["parent_id"],
+                message=with_words(message, record.content) if is_changed(record) else message,
+            )
+            for record, message in zip(records, history, strict=True)
         ]
 
     def _unshared_ids(self, head: MemoryRecord) -> list[str]:

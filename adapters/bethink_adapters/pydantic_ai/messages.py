@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard, cast
+
+from ..shared.texts import present
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import (
@@ -80,3 +82,27 @@ def spoken_texts(messages: Iterable[ModelMessage]) -> Iterator[tuple[str, str]]:
                 continue
             if said[1].strip():
                 yield said
+
+
+def with_words(message: ModelMessage, content: str) -> ModelMessage:
+    """Return *message* with *content* as the words, if an update or a screen changed the words."""
+    told = "\n".join(text for _, text in spoken_texts([message]))
+    text = present(told, content)
+    if text == told:
+        return message
+    edited: Any = message
+    parts, left = [], [text]
+    for part in edited.parts:
+        if not any(spoken_texts([replace(edited, parts=[part])])):
+            parts.append(part)
+        elif left:
+            parts.append(replace(part, content=_with_text(part.content, left.pop())))
+    return cast("ModelMessage", replace(edited, parts=parts))
+
+
+def _with_text(content: Any, text: str) -> Any:
+    """Return the *content* of a part with *text* in place of the texts."""
+    if isinstance(content, str):
+        return text
+    others = [each for each in content if not isinstance(getattr(each, "content", each), str)]
+    return [text, *others]

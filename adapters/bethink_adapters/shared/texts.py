@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, time
 from hashlib import sha256
 from typing import Any, Final, TypeVar
 from uuid import UUID
 
-from bethink import ValidationError
-from bethink.adapting import MAX_CONTENT, plain
+from bethink import MemoryRecord, MessageLog, ValidationError
+from bethink.adapting import MAX_CONTENT, Page, plain, values
 
 Query = TypeVar("Query", str, str | None)
 
 _decode: Final = json.JSONDecoder(parse_constant=str).decode
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _LEVELS: Final = 128  # as in the store
+_TEXT_KINDS: Final = ("text", "input_text", "output_text")
+_NOTES: Final = ("annotations", "logprobs")
 
 
 def askable(query: Query) -> Query:
@@ -35,6 +37,55 @@ def plain_text(content: object) -> str:
     parts = content if isinstance(content, list) else [content]
     texts = (part.get("text") if isinstance(part, Mapping) else part for part in parts)
     return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def present(told: str, content: str) -> str:
+    """Return *told*, the text of a message; or *content* of an edited or screened record."""
+    if content == told or content == storable(told, MAX_CONTENT):
+        return told
+    return content if (content or told).strip() else told
+
+
+def is_changed(record: MemoryRecord) -> bool:
+    """Return whether *record* changed since the storing: a text is compared only then."""
+    return record.updated_at != record.created_at
+
+
+def present_values(log: MessageLog, last: int | None, edit: Callable[[Any, str], Any]) -> list[Any]:
+    """Return the values of the *last* messages, oldest first; *edit* as in ``values``."""
+    page = Page(last, descending=True)
+    return values(log.store, namespace=log.namespace, page=page, edit=edit)[::-1]
+
+
+def with_content(
+    message: Any, content: str, *, name: str, told: str | None = None, joint: str = "\n"
+) -> Any:
+    """Return *message*, a mapping with text or parts under *name*, with the present text.
+
+    *told* is the text in the message (default: the texts of the parts, joined by *joint*). Notes on
+    places in a former text are dropped; parts of other kinds stay.
+    """
+    parts = message.get(name) if isinstance(message, Mapping) else None
+    if not isinstance(parts, str | list):
+        return message
+    given = [{"type": "text", "text": parts}] if isinstance(parts, str) else parts
+    texts = [part for part in given if _is_text(part)]
+    former = joint.join(part["text"] for part in texts) if told is None else told
+    text = present(former, content)
+    if not texts or text == former:
+        return message
+    first = {**texts[0], "text": text, **{note: [] for note in _NOTES if note in texts[0]}}
+    kept = [
+        first if part is texts[0] else part
+        for part in given
+        if part is texts[0] or not _is_text(part)
+    ]
+    return {**message, name: text if isinstance(parts, str) else kept}
+
+
+def _is_text(part: Any) -> bool:
+    kind = part.get("type", part.get("block_type")) if isinstance(part, Mapping) else None
+    return kind in _TEXT_KINDS and isinstance(part["text"], str)
 
 
 def digest(text: str) -> str:

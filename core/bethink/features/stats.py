@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any, get_args
@@ -108,19 +108,28 @@ def _live_counts(totals: Totals) -> tuple[dict[str, int], dict[str, int], dict[s
 
 
 def values(
-    store: MemoryStore, *, namespace: Scope, where: Where = None, page: Page | None = None
+    store: MemoryStore,
+    *,
+    namespace: Scope,
+    where: Where = None,
+    page: Page | None = None,
+    edit: Callable[[Any, str], Any] | None = None,
 ) -> list[Any]:
     """Return the values of the live records that pass *where*, in order of insertion.
 
-    No other column is read where the filter needs none, and the file has no integrity key.
+    No other column is read where the filter needs none, and the file has no integrity key. *edit*
+    returns what stands in place of the value of a changed record, from the value and the content.
     """
     engine, scope, passing = check_store(store)._engine, check_scope(namespace), parse(where)
     asked = page or Page()
     fields.limit("limit", asked.limit)
     fields.integer("offset", asked.offset, 0)
     engine.flush_for(passing)
-    found = engine.backend.values(scope, unexpired(passing, engine.clock()), asked)
-    return [value for _, value in found]
+    passing = unexpired(passing, engine.clock())
+    if edit is None:
+        return [value for _, value in engine.backend.values(scope, passing, asked)]
+    found = engine.backend.told(scope, passing, asked)
+    return [value if content is None else edit(value, content) for value, content in found]
 
 
 def tallies(store: MemoryStore, *, namespace: Scope) -> list[Tally]:

@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from ..model.arrays import Floats, Vector
+from ..model.filters import Filter
 from ..model.namespaces import EVERYWHERE, Scope
 from ..model.port import Backend, IndexData, Journal, Moment, Page, Row, Stored, Writer
 from ..model.progress import Tell
@@ -317,6 +318,15 @@ def tally(records: Iterable[MemoryRecord]) -> list[Tally]:
     return [Tally(*key, len(found), min(found), max(found)) for key, found in times.items()]
 
 
+def changed_contents(found: Iterable[Stored]) -> list[tuple[Any, str | None]]:
+    """Return the values of the records *found*, each with the content of a changed record."""
+    records = (each.record for each in found)
+    return [
+        (each.value, None if each.updated_at == each.created_at else each.content)
+        for each in records
+    ]
+
+
 class Totals(NamedTuple):
     """The numbers of records by state, category, outcome and day, and the facts of the file.
 
@@ -399,6 +409,14 @@ class FullBackend(Backend, Protocol):
 
     def tallies(self, scope: Scope, now: float) -> list[Tally]:
         """Return the tallies of the unexpired live records, one for each namespace and tags."""
+
+    def told(
+        self, scope: Scope, where: Filter | None, page: Page
+    ) -> Iterable[tuple[Any, str | None]]:
+        """Return the values that ``values`` would return, each with the content of the record.
+
+        The content is None for a record that never changed.
+        """
 
     def totals(self, scope: Scope, now: float) -> Totals:
         """Return the totals of *scope* at present; records expire by *now*."""

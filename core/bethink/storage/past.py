@@ -24,7 +24,17 @@ from ..model.namespaces import Scope, covers
 from ..model.port import EMBEDDED, NO_ROWS, Changes, IndexData, LogQuery, Page, Row, Segment, Stored
 from ..model.progress import Tell
 from ..model.records import LIVE, LogEntry, MemoryRecord, State, embedded_text
-from .abilities import Current, FullBackend, FullWriter, Inspection, Tally, Totals, cut_page, tally
+from .abilities import (
+    Current,
+    FullBackend,
+    FullWriter,
+    Inspection,
+    Tally,
+    Totals,
+    changed_contents,
+    cut_page,
+    tally,
+)
 from .replay import RecordAt, records_at, refuse_compacted
 
 Embed = Callable[[Sequence[MemoryRecord]], list[Vector]]
@@ -127,6 +137,11 @@ class PastBackend:
     def namespaces(self, scope: Scope, now: float | None = None) -> dict[str, int]:
         names = Counter(each.record.namespace for each in self._live(scope, now))
         return dict(sorted(names.items()))
+
+    def told(
+        self, scope: Scope, where: Filter | None, page: Page
+    ) -> Iterable[tuple[Any, str | None]]:
+        return changed_contents(self.select(scope, where, page))
 
     def tallies(self, scope: Scope, now: float) -> list[Tally]:
         return tally(each.record for each in self._live(scope, now))

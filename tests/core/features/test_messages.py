@@ -47,6 +47,22 @@ def test_values_pass_the_filter(key: bytes | None) -> None:
         assert values(store, namespace="default", where={"metadata.name": "n4"}) == [4]
 
 
+@pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)
+def test_only_the_values_of_changed_messages_are_edited(key: bytes | None) -> None:
+    def edit(value: int, content: str) -> str:
+        return f"{value} {content}"
+
+    with MemoryStore(integrity_key=key) as store:
+        log = MessageLog(store, "s1")
+        _, second, _ = log.append({"content": "said", "value": value} for value in (1, 2, 3))
+        store.update(second.id, content="edited")
+        place, seq = log.namespace, store.log(limit=1)[0].seq
+        assert values(store, namespace=place, edit=edit) == [1, "2 edited", 3]
+        log.pop()
+        found = store.as_of(seq)._engine.backend.told(place, None, Page(2, descending=True))
+        assert list(found) == [(3, None), (2, "edited")]
+
+
 def test_the_past_has_the_values_of_its_messages(store: MemoryStore) -> None:
     log = MessageLog(store, "s1")
     log.append({"content": "", "value": value} for value in (1, 2))

@@ -16,7 +16,7 @@ from ...model.filters import Filter, descend, fields_of, lookup, matcher, unexpi
 from ...model.namespaces import EVERYWHERE, Scope
 from ...model.port import EMBEDDED, NO_ROWS, Changes, IndexData, LogQuery, Page, Row, Segment
 from ...model.records import LIVE, LogEntry, MemoryRecord
-from ..abilities import Entry, Tally, Totals, tally
+from ..abilities import Entry, Tally, Totals, changed_contents, tally
 from .authenticator import Authenticator
 from .connection import Connection, Cursor, SQLConnections
 from .cut import CUT, to_cut
@@ -125,6 +125,17 @@ class SQLBackend(SQLReader):
         distinct = {text for _, text in texts}  # many records have the same metadata
         values = {text: descend(to_field(path[0], text), path[1:]) for text in distinct}
         return [(row, values[text]) for row, text in texts]
+
+    def told(
+        self, scope: Scope, where: Filter | None, page: Page
+    ) -> Iterable[tuple[Any, str | None]]:
+        sql, parameters, exact, using = self._selection(scope, where)
+        if self._auth.keyed or not exact:
+            return changed_contents(self.select(scope, where, page))
+        changed = "CASE WHEN updated_at <> created_at THEN content END"
+        chosen = f"SELECT value, {changed} FROM records {using} WHERE {sql} {order_sql(page)}"
+        texts = self._rows(f"{chosen} LIMIT ? OFFSET ?", *parameters, *limits(page))
+        return [(None if text is None else from_json(text), told) for text, told in texts]
 
     def matching(self, scope: Scope, where: Filter) -> Rows:
         sql, parameters, exact, using = self._selection(scope, where)
