@@ -50,3 +50,13 @@ def test_metadata_beyond_json_are_refused_by_name(
     made = MemoryContent(content="x", mime_type=MemoryMimeType.TEXT, metadata=metadata)
     with pytest.raises(ValidationError, match=message):
         asyncio.run(AgentMemory(store, namespace="default").add(made))
+
+
+def test_a_long_text_edited_in_the_store_comes_back_as_edited(store: MemoryStore) -> None:
+    memory = AgentMemory(store, namespace="default")
+    long = "a parrot " * 60_000
+    asyncio.run(memory.add(MemoryContent(content=long, mime_type=MemoryMimeType.TEXT)))
+    (record,) = store.all(namespace="default")
+    assert asyncio.run(memory.query("parrot")).results[0].content == long
+    store.update(record.id, content="a grey parrot")
+    assert asyncio.run(memory.query("parrot")).results[0].content == "a grey parrot"

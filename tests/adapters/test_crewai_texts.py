@@ -36,6 +36,14 @@ def test_a_long_text_comes_back_whole(store: MemoryStore, kind: str) -> None:
 
 
 @unified
+def test_a_long_text_edited_in_the_store_comes_back_as_edited(store: MemoryStore) -> None:
+    storage = CrewStorage(store)
+    storage.save([record(LONG["many more"], id="r", embedding=X)])
+    store.update("r", content="launch on 4 March")
+    assert get(storage, "r").content == "launch on 4 March"
+
+
+@unified
 def test_an_update_replaces_the_whole_text(store: MemoryStore) -> None:
     storage = CrewStorage(store)
     for text in ("short", LONG["many more"], LONG["a character more"], "short again"):

@@ -292,3 +292,12 @@ def test_writing_a_document_reads_no_other(store: MemoryStore) -> None:
             connection.set_progress_handler(None, 0)
         steps.append(0)
     assert steps[1] < steps[0] + 100
+
+
+def test_a_long_text_edited_in_the_store_comes_back_as_edited(store: MemoryStore) -> None:
+    documents = BethinkDocumentStore(store)
+    documents.write_documents([Document(id="a", content="a parrot " * 60_000)])
+    (record,) = store.all(namespace=EVERYWHERE)
+    store.update(record.id, content="a grey parrot")
+    (found,) = documents.filter_documents()
+    assert found.content == "a grey parrot"

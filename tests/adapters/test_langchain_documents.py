@@ -535,3 +535,14 @@ def test_all_texts_are_added_or_none(documents: BethinkVectorStore, store: Memor
     assert documents.add_texts([]) == []
     assert store.count(namespace="documents") == 0
     assert len(documents.add_texts(["one"], [], ids=[])) == 1
+
+
+def test_a_long_text_edited_in_the_store_comes_back_as_edited(store: MemoryStore) -> None:
+    documents = BethinkVectorStore(store, DeterministicFakeEmbedding(size=8))
+    long = "a parrot " * 60_000
+    documents.add_texts([long, "  "], ids=["a", "b"])
+    (record,) = store.all(namespace=documents.namespace, where={"key": "a"})
+    store.update(record.id, content="a grey parrot")
+    store.update(store.all(namespace=documents.namespace, where={"key": "b"})[0].id, importance=1.0)
+    found = [each.page_content for each in documents.get_by_ids(["a", "b"])]
+    assert found == ["a grey parrot", "  "]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from bethink import ArgumentError, MemoryRecord, RecallResult, ValidationError
 from bethink.adapting import MAX_CONTENT, MAX_LABEL, Turn
 
-from ..shared.texts import aware, digest, storable, written
+from ..shared.texts import aware, digest, present, storable, written
 from ..shared.turns import thread_name, turn
 from .messages import HANDED_OFF, texts
 
@@ -159,7 +159,7 @@ def _data(memory: MemoryRecord) -> ContentType:
         case dict() if memory.metadata["mime_type"] == _JSON:
             return memory.value
         case {"text": str(text)}:
-            return text
+            return present(text, memory.content)
         case {"image": str(written)}:
             return Image.from_base64(written)
         case str(written):

@@ -16,7 +16,7 @@ import numpy as np
 from bethink import MemoryRecord, ValidationError
 from bethink.adapting import MAX_CONTENT, MAX_LABEL
 
-from ..shared.texts import aware, jsonable, storable
+from ..shared.texts import aware, jsonable, present, storable
 
 if TYPE_CHECKING:
     from crewai.memory.types import MemoryRecord as CrewRecord
@@ -96,7 +96,7 @@ def last_accessed(record: MemoryRecord) -> float:
 def text_of(record: MemoryRecord) -> str:
     """Return the whole text of *record*."""
     whole = record.value.get("content") if isinstance(record.value, Mapping) else None
-    return whole if isinstance(whole, str) else record.content
+    return present(whole, record.content) if isinstance(whole, str) else record.content
 
 
 def _source(record: MemoryRecord) -> str | None:

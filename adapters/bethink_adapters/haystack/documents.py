@@ -12,7 +12,7 @@ import numpy as np
 from bethink import MemoryRecord
 from bethink.adapting import MAX_CONTENT
 
-from ..shared.texts import storable, written
+from ..shared.texts import present, storable, written
 
 if TYPE_CHECKING:
     from haystack import Document
@@ -52,6 +52,8 @@ def to_document(record: MemoryRecord, score: float | None = None) -> Document:
         document = {}
         meta |= {name: told for name in _TOLD if (told := getattr(record, name)) is not None}
     data = {"content": record.content, **document}
+    if isinstance(data["content"], str):
+        data["content"] = present(data["content"], record.content)
     if "embedding" in data:
         data["embedding"] = np.frombuffer(b64decode(data["embedding"]), dtype="<f8").tolist()
     if score is not None:

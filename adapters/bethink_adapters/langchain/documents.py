@@ -12,7 +12,7 @@ from bethink import MemoryRecord, RecallResult, ValidationError
 from bethink.adapting import MAX_CONTENT, Mode, one_of, unknown_name
 
 from ..shared.extras import require
-from ..shared.texts import storable
+from ..shared.texts import present, storable
 from .encoding import decode, encode
 
 if TYPE_CHECKING:
@@ -77,7 +77,8 @@ def parts_of(documents: Iterable[Document]) -> dict[str, list[Any]]:
 
 def to_document(record: MemoryRecord) -> Document:
     """Return the document given to ``to_item``."""
-    text = record.value if isinstance(record.value, str) else record.content
+    content = record.content
+    text = present(record.value, content) if isinstance(record.value, str) else content
     document: Document = part("documents").Document(
         page_content=text, metadata=decode(record.metadata), id=record.key or record.id
     )
