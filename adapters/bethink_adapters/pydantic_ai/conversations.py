@@ -204,16 +204,18 @@ class MemoryConversations(_Base):
         from pydantic_ai.conversation_store import ConversationEntry
         from pydantic_ai.messages import ModelMessagesTypeAdapter
 
-        records = list(islice(self._messages(head_id), limit))[::-1]
-        said = [record.value["message"] for record in records]
-        history = ModelMessagesTypeAdapter.validate_python(said)
+        kept = [
+            (each.value, each.content if is_changed(each) else None)
+            for each in islice(self._messages(head_id), limit)
+        ][::-1]
+        history = ModelMessagesTypeAdapter.validate_python([value["message"] for value, _ in kept])
         return [
             ConversationEntry(
-                id=record.value["id"],
-                parent_id=record.value["parent_id"],
-                message=with_words(message, record.content) if is_changed(record) else message,
+                id=value["id"],
+                parent_id=value["parent_id"],
+                message=message if content is None else with_words(message, content),
             )
-            for record, message in zip(records, history, strict=True)
+            for (value, content), message in zip(kept, history, strict=True)
         ]
 
     def _unshared_ids(self, head: MemoryRecord) -> list[str]:
