@@ -61,7 +61,7 @@ class GatedStore(MemoryStore):
         self.gate.set()
         backend: Any = self._engine.backend
         backend.values = self._gated(backend.values)  # of a message log, which asks for no record
-        backend.told = self._gated(backend.told)
+        backend.values_and_contents = self._gated(backend.values_and_contents)
 
     def _gated(self, read: Callable[..., Any]) -> Callable[..., Any]:
         def gated(*args: Any) -> Any:

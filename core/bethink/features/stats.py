@@ -128,7 +128,7 @@ def values(
     passing = unexpired(passing, engine.clock())
     if edit is None:
         return [value for _, value in engine.backend.values(scope, passing, asked)]
-    found = engine.backend.told(scope, passing, asked)
+    found = engine.backend.values_and_contents(scope, passing, asked)
     return [value if content is None else edit(value, content) for value, content in found]
 
 

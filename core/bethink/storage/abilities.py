@@ -410,7 +410,7 @@ class FullBackend(Backend, Protocol):
     def tallies(self, scope: Scope, now: float) -> list[Tally]:
         """Return the tallies of the unexpired live records, one for each namespace and tags."""
 
-    def told(
+    def values_and_contents(
         self, scope: Scope, where: Filter | None, page: Page
     ) -> Iterable[tuple[Any, str | None]]:
         """Return the values that ``values`` would return, each with the content of the record.

@@ -138,7 +138,7 @@ class PastBackend:
         names = Counter(each.record.namespace for each in self._live(scope, now))
         return dict(sorted(names.items()))
 
-    def told(
+    def values_and_contents(
         self, scope: Scope, where: Filter | None, page: Page
     ) -> Iterable[tuple[Any, str | None]]:
         return changed_contents(self.select(scope, where, page))

@@ -126,7 +126,7 @@ class SQLBackend(SQLReader):
         values = {text: descend(to_field(path[0], text), path[1:]) for text in distinct}
         return [(row, values[text]) for row, text in texts]
 
-    def told(
+    def values_and_contents(
         self, scope: Scope, where: Filter | None, page: Page
     ) -> Iterable[tuple[Any, str | None]]:
         sql, parameters, exact, using = self._selection(scope, where)
