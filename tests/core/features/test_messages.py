@@ -59,7 +59,9 @@ def test_only_the_values_of_changed_messages_are_edited(key: bytes | None) -> No
         place, seq = log.namespace, store.log(limit=1)[0].seq
         assert values(store, namespace=place, edit=edit) == [1, "2 edited", 3]
         log.pop()
-        found = store.as_of(seq)._engine.backend.told(place, None, Page(2, descending=True))
+        found = store.as_of(seq)._engine.backend.values_and_contents(
+            place, None, Page(2, descending=True)
+        )
         assert list(found) == [(3, None), (2, "edited")]
 
 
