@@ -25,6 +25,7 @@ from bethink.adapting import (
     check_scope,
     explaining,
     finish_in_thread,
+    is_changed,
     suggesting,
 )
 
@@ -33,7 +34,7 @@ from .shared.erasing import erase_user
 from .shared.extras import needs, require
 from .shared.opening import StoreOrPath, open_store
 from .shared.recalling import Recalling
-from .shared.texts import is_changed, present_values, storable, with_content
+from .shared.texts import present_values, storable, with_content
 from .shared.turns import id_text, listed
 
 if TYPE_CHECKING:

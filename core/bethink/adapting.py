@@ -86,6 +86,7 @@ from .model.records import Order as Order
 from .model.records import checked_fields as checked_fields
 from .storage import Tally as Tally
 from .storage import database_exists as database_exists
+from .storage import is_changed as is_changed
 from .storage import migrate_database as migrate_database
 from .storage import tenant_of as tenant_of
 from .storage import without_password as without_password

@@ -96,7 +96,7 @@ def last_accessed(record: MemoryRecord) -> float:
 def text_of(record: MemoryRecord) -> str:
     """Return the whole text of *record*."""
     whole = record.value.get("content") if isinstance(record.value, Mapping) else None
-    return present(whole, record.content) if isinstance(whole, str) else record.content
+    return present(whole, record.content)
 
 
 def _source(record: MemoryRecord) -> str | None:

@@ -77,10 +77,10 @@ def parts_of(documents: Iterable[Document]) -> dict[str, list[Any]]:
 
 def to_document(record: MemoryRecord) -> Document:
     """Return the document given to ``to_item``."""
-    content = record.content
-    text = present(record.value, content) if isinstance(record.value, str) else content
     document: Document = part("documents").Document(
-        page_content=text, metadata=decode(record.metadata), id=record.key or record.id
+        page_content=present(record.value, record.content),
+        metadata=decode(record.metadata),
+        id=record.key or record.id,
     )
     return document
 

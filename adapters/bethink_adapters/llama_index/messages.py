@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from bethink import MemoryRecord
-from bethink.adapting import MAX_CONTENT, MAX_LABEL
+from bethink.adapting import MAX_CONTENT, MAX_LABEL, is_changed
 
-from ..shared.texts import is_changed, storable, with_content
+from ..shared.texts import storable, with_content
 
 if TYPE_CHECKING:
     from llama_index.core.llms import ChatMessage

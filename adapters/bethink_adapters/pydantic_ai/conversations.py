@@ -21,11 +21,18 @@ from bethink import (
     ValidationError,
     segment,
 )
-from bethink.adapting import MAX_CONTENT, MAX_LABEL, check_namespace, explaining, finish_in_thread
+from bethink.adapting import (
+    MAX_CONTENT,
+    MAX_LABEL,
+    check_namespace,
+    explaining,
+    finish_in_thread,
+    is_changed,
+)
 
 from ..shared.opening import StoreOrPath, open_store
 from ..shared.subclassing import made_on
-from ..shared.texts import is_changed, storable
+from ..shared.texts import storable
 from ..shared.turns import thread_name
 from .messages import spoken_texts, with_words
 

@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import Any, Final, TypeVar
 from uuid import UUID
 
-from bethink import MemoryRecord, MessageLog, ValidationError
+from bethink import MessageLog, ValidationError
 from bethink.adapting import MAX_CONTENT, Page, plain, values
 
 Query = TypeVar("Query", str, str | None)
@@ -39,16 +39,16 @@ def plain_text(content: object) -> str:
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
-def present(told: str, content: str) -> str:
-    """Return *told*, the text of a message; or *content* of an edited or screened record."""
+def present(told: object, content: str) -> str:
+    """Return *told*, the text of a message; or *content* of an edited or screened record.
+
+    Where *told* is no text, *content* is the text.
+    """
+    if not isinstance(told, str):
+        return content
     if content == told or content == storable(told, MAX_CONTENT):
         return told
     return content if (content or told).strip() else told
-
-
-def is_changed(record: MemoryRecord) -> bool:
-    """Return whether *record* changed since the storing: a text is compared only then."""
-    return record.updated_at != record.created_at
 
 
 def present_values(log: MessageLog, last: int | None, edit: Callable[[Any, str], Any]) -> list[Any]:

@@ -25,6 +25,7 @@ from .abilities import RecordTrace as RecordTrace
 from .abilities import Tally as Tally
 from .abilities import Totals as Totals
 from .abilities import VectorIndexes as VectorIndexes
+from .abilities import is_changed as is_changed
 from .anchors import Anchor as Anchor
 from .anchors import FileAnchor as FileAnchor
 from .folders import make_folder as make_folder

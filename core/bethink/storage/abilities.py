@@ -318,13 +318,15 @@ def tally(records: Iterable[MemoryRecord]) -> list[Tally]:
     return [Tally(*key, len(found), min(found), max(found)) for key, found in times.items()]
 
 
+def is_changed(record: MemoryRecord) -> bool:
+    """Return whether *record* changed since the storing."""
+    return record.updated_at != record.created_at
+
+
 def changed_contents(found: Iterable[Stored]) -> list[tuple[Any, str | None]]:
     """Return the values of the records *found*, each with the content of a changed record."""
     records = (each.record for each in found)
-    return [
-        (each.value, None if each.updated_at == each.created_at else each.content)
-        for each in records
-    ]
+    return [(each.value, each.content if is_changed(each) else None) for each in records]
 
 
 class Totals(NamedTuple):
