@@ -6,6 +6,7 @@ import os
 import sys
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from .arguments import SHORT_ID
@@ -110,7 +111,7 @@ def columns() -> int:
 
 def width(text: str) -> int:
     """Return how many columns *text* takes: wide characters take two, marks none."""
-    return sum(map(_columns_of, text))
+    return len(text) if text.isascii() else sum(map(_columns_of, text))
 
 
 def fit(text: str, size: int, *, right: bool = False) -> str:
@@ -200,10 +201,10 @@ def _tail(namespace: str) -> str:
 
 def clean(text: str) -> str:
     """Return *text* in one line, without characters that move the cursor."""
-    line = " ".join(text.split())
-    return "".join(each for each in line if each.isprintable() or each == " ")
+    return "".join(filter(str.isprintable, " ".join(text.split())))
 
 
+@cache
 def _columns_of(character: str) -> int:
     if character == _EMOJI:
         return 1
