@@ -34,6 +34,7 @@ from bethink.adapting import (
     finish_in_thread,
     integer,
     number,
+    utc,
 )
 
 from .shared.opening import StoreOrPath, open_store
@@ -269,11 +270,11 @@ def _entry(record: MemoryRecord) -> MemoryEntry:
 
     event = _value(record).get("event")
     named = record.id if (record.key or "").startswith("turn:") else record.key or record.id
-    role = "user" if record.author == "user" else "model"
+    role, when = "user" if record.author == "user" else "model", utc(record.occurred_at)
     return MemoryEntry(
         id=event or named,
         content=Content(role=role, parts=[Part(text=record.content)]),
         author=record.author,
-        timestamp=datetime.fromtimestamp(record.occurred_at, UTC).isoformat(),
+        timestamp=None if when is None else when.isoformat(),
         custom_metadata=record.metadata,
     )

@@ -93,3 +93,4 @@ from .storage import without_password as without_password
 from .text import read_query as read_query
 from .text import rough_tokens as rough_tokens
 from .text import terms as terms
+from .text import utc as utc

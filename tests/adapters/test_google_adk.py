@@ -240,6 +240,13 @@ def test_a_memory_whose_time_is_no_iso_time_is_remembered(store: MemoryStore) ->
     assert len(found(service, "oat milk")) == 3
 
 
+def test_a_memory_beyond_the_calendar_is_found_without_a_time(store: MemoryStore) -> None:
+    service = MemoryService(store)
+    store.store("Oat milk.", namespace=service.namespace_of("app", "ann"), occurred_at=1e12)
+    (entry,) = found(service, "oat milk")
+    assert entry.timestamp is None
+
+
 def test_a_search_returns_words_alone(store: MemoryStore) -> None:
     event = said("My parrot.")
     assert event.content

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from typing import Final
 
 from bethink import EVERYWHERE, BethinkError, CallableEmbedder, EmbedderMismatchError, MemoryStore
+from bethink.adapting import utc
 
 _SHOWN: Final = 5  # memories, conflicts, problems, namespaces and categories
 _MAX_COMPARED: Final = 200  # live memories: to compare more takes longer than 0.1 seconds
@@ -73,4 +73,5 @@ def _largest(counts: Mapping[str, int]) -> str:
 
 
 def _time(seconds: float) -> str:
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M}"
+    when = utc(seconds)
+    return f"{seconds:.0f}" if when is None else f"{when:%Y-%m-%d %H:%M}"

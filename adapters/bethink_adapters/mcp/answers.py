@@ -8,11 +8,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any, Final
 
 from bethink import MemoryRecord, RecallResult
-from bethink.adapting import rough_tokens
+from bethink.adapting import rough_tokens, utc
 
 GET_TOKENS: Final = 20_000
 """The most tokens of an answer of ``memory_get``; Claude Code takes 25,000 from a tool."""
@@ -210,7 +209,5 @@ def _text(record: MemoryRecord) -> str:
 
 def _day(seconds: float) -> str:
     """Return the day of a time, in UTC; the bare number for years beyond the calendar."""
-    try:
-        return datetime.fromtimestamp(seconds, UTC).date().isoformat()
-    except (OverflowError, OSError, ValueError):
-        return f"{seconds:.0f}"
+    when = utc(seconds)
+    return f"{seconds:.0f}" if when is None else when.date().isoformat()

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import date
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Final, get_args
+
+import numpy as np
 
 from ..memory.memories import Memories, check_store
 from ..model import fields
@@ -19,6 +20,9 @@ from ..storage import Tally, Totals
 
 if TYPE_CHECKING:
     from ..store import MemoryStore
+
+_1970: Final = 719_163
+"""The first day of 1970, counted from the first day of year 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +107,7 @@ def _live_counts(totals: Totals) -> tuple[dict[str, int], dict[str, int], dict[s
     return (
         dict(sorted(categories.items())),
         {f"{outcome:.1f}": outcomes[outcome] for outcome in sorted(outcomes)},
-        {date.fromordinal(day).isoformat(): days[day] for day in sorted(days)},
+        {str(np.datetime64(day - _1970, "D")): days[day] for day in sorted(days)},
     )
 
 

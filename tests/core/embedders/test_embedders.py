@@ -308,6 +308,8 @@ def test_openai_server_out_of_reach_is_an_error(service: Service) -> None:
         {"retries": -1},
         {"retries": 1.5},
         {"backoff": -0.5},
+        {"timeout": -1},
+        {"timeout": "30"},
         {"model": ["tiny"]},
     ],
 )

@@ -59,6 +59,12 @@ def test_stats_count_by_outcome_and_by_day_of_creation() -> None:
         assert stats.outcomes == {f"{store[judged.id].outcome:.1f}": 1, "0.0": 2}
 
 
+def test_stats_count_days_beyond_the_calendar() -> None:
+    with MemoryStore(clock=lambda: 1e12) as store:
+        store.store("a")
+        assert store.stats().created == {"33658-09-27": 1}
+
+
 def test_stats_of_namespaces_count_what_is_inside() -> None:
     with MemoryStore() as store:
         store.store("a", category="note")

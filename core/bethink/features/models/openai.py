@@ -61,7 +61,7 @@ class OpenAIEmbedder(LazyEmbedder):
         self._base_url = base_url
         self._api_key = api_key
         self._batch_size = integer("batch_size", batch_size, 1)
-        self._timeout = timeout
+        self._timeout = number("timeout", timeout, 1e-3, 1e6)
         self._retries = integer("retries", retries, 0)
         self._backoff = number("backoff", backoff, 0.0, 1e6)
 
