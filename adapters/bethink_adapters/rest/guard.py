@@ -107,9 +107,10 @@ class Guard:
     def _caller(self, scope: Scope, headers: Headers) -> Caller:
         token = tokens.find(self._settings.tokens, headers.get("authorization"))
         if token is None:
-            raise problems.Problem(
-                401, "token", "send Authorization: Bearer TOKEN", WWW_Authenticate="Bearer"
-            )
+            detail = "send Authorization: Bearer TOKEN"
+            if headers.get("authorization", "").lower().startswith("bearer "):
+                detail = "the server does not know the token; a new token needs a restart"
+            raise problems.Problem(401, "token", detail, WWW_Authenticate="Bearer")
         reading = scope["method"] in ("GET", "HEAD") or _READING.fullmatch(scope["path"])
         read_only = token.read_only or self._settings.read_only
         if read_only and not reading:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -32,9 +32,11 @@ from bethink import (
     TamperedError,
     ValidationError,
 )
+from bethink.adapting import unknown_name
 
 from .replies import Json
 from .settings import METHODS
+from .types import PATTERNS_TOLD
 
 MEDIA_TYPE: Final = "application/problem+json"
 _RETRY_SECONDS: Final = 1
@@ -183,10 +185,12 @@ def _of_the_store(request: Request, error: BethinkError) -> Response:
 
 
 def _invalid(request: Request, error: RequestValidationError) -> Response:
+    field = getattr(request.scope.get("route"), "body_field", None)
+    known = getattr(field and field.field_info.annotation, "model_fields", {})
     errors = [
-        {"where": list(each["loc"]), "what": said(each), "kind": each["type"]}
-        for each in error.errors()
-    ]
+        {"where": list(each["loc"]), "what": said(each, known), "kind": each["type"]}
+        for each in sorted(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
+    ]  # first an unknown field, for which a missing field was perhaps meant
     first = errors[0]
     where = ".".join(str(each) for each in first["where"])
     return answer(
@@ -194,10 +198,16 @@ def _invalid(request: Request, error: RequestValidationError) -> Response:
     )
 
 
-def said(error: Mapping[str, Any]) -> str:
-    """Return the sentence of one of pydantic's errors."""
-    sentence = str(error["msg"]).removeprefix("Value error, ")
-    return f"no JSON: {error['ctx']['error']}" if error["type"] == "json_invalid" else sentence
+def said(error: Mapping[str, Any], known: Collection[str] = ()) -> str:
+    """Return the sentence of one of pydantic's errors; a body has the fields *known*."""
+    if error["type"] == "json_invalid":
+        return f"no JSON: {error['ctx']['error']}"
+    if error["type"] == "extra_forbidden":
+        name = str(error["loc"][-1])
+        inner = len(error["loc"]) > 2 or not known
+        return f"unknown field {name!r}" if inner else str(unknown_name("field", name, known))
+    told = PATTERNS_TOLD.get(error.get("ctx", {}).get("pattern"))
+    return told or str(error["msg"]).removeprefix("Value error, ")
 
 
 def _of_http(request: Request, error: HTTPException) -> Response:

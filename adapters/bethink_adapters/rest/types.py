@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from functools import partial
 from typing import Annotated, Any, Final
@@ -32,6 +33,12 @@ NAMESPACE: Final = rf"^([^/{_CONTROL}]+/)*\**[^/*{_CONTROL}][^/{_CONTROL}]*$"
 _VISIBLE: Final = r"[^\s\x00-\x20\x7f-\xa0\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f\u3000\ufeff]"
 _STORABLE: Final = rf"^[^\x00]*{_VISIBLE}[^\x00]*$"
 """A text that is not blank, and that a file can hold."""
+PATTERNS_TOLD: Final[Mapping[str, str]] = {
+    NAMESPACE: "must be a path such as users/ann; subtree=true adds all below",
+    _VISIBLE: "must not be blank",
+    _STORABLE: "must not be blank, nor hold a NUL",
+}
+"""What each pattern asks for, in words."""
 MAX_TIME: Final = 1e12
 """The greatest time, in Unix seconds before or after 1970."""
 

@@ -394,3 +394,45 @@ def test_new_token_is_told_as_json(tmp_path: Path) -> None:
         each.namespaces for each in read_tokens(tmp_path / "tokens.json") if each.text == found
     ] == [("users/ann",)]
     assert add_token(tmp_path).stdout.startswith("bt_")
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "told"),
+    [
+        ("/v1/recall", {"query": "a", "limit": 1}, "body.limit: unknown field 'limit'; use 'k'"),
+        ("/v1/memories", {"text": "a"}, "body.text: unknown field 'text'; use 'content'"),
+        (
+            "/v1/memories/batch",
+            {"items": [{"content": "a", "role": "user"}]},
+            "body.items.0.role: unknown field 'role'",
+        ),
+        ("/v1/memories", {"content": " "}, "body.content: must not be blank"),
+        (
+            "/v1/memories",
+            {"content": "a", "namespace": "users/*"},
+            "body.namespace: must be a path such as users/ann; subtree=true adds all below",
+        ),
+    ],
+)
+def test_a_wrong_field_is_told_in_words_and_first(
+    client: Client, path: str, body: dict[str, Any], told: str
+) -> None:
+    reply = client().post(path, json=body)
+    assert (reply.status_code, reply.json()["detail"]) == (422, told)
+
+
+@pytest.mark.parametrize(
+    ("header", "told"),
+    [
+        ({}, "send Authorization: Bearer TOKEN"),
+        (
+            {"Authorization": "Bearer bt_of_a_former_start"},
+            "the server does not know the token; a new token needs a restart",
+        ),
+    ],
+)
+def test_a_missing_token_and_an_unknown_token_are_told_apart(
+    client: Client, header: dict[str, str], told: str
+) -> None:
+    reply = client(None).get("/v1/stats", headers=header)
+    assert (reply.status_code, reply.json()["detail"]) == (401, told)
