@@ -6,8 +6,10 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from bethink import EVERYWHERE, BethinkError, CallableEmbedder, EmbedderMismatchError, MemoryStore
+from bethink import EVERYWHERE, BethinkError, MemoryStore
 from bethink.adapting import utc
+
+from ..surface.location import Location
 
 _SHOWN: Final = 5  # memories, conflicts, problems, namespaces and categories
 _MAX_COMPARED: Final = 200  # live memories: to compare more takes longer than 0.1 seconds
@@ -17,25 +19,17 @@ _MAX_VERIFIED: Final = 2 << 20  # bytes: to verify a larger file takes longer th
 def overview(arguments: list[str]) -> int | str:
     """Print what the file in *arguments* holds; return 0, or why the file cannot be shown."""
     if len(arguments) != 1 or arguments[0].startswith("-"):
-        return "usage: python -m bethink FILE"
+        return "usage: python -m bethink FILE, or as the command line: python -m bethink --help"
     (path,) = arguments
     if not os.path.isfile(path) or not os.path.getsize(path):
         return f"{path}: there is no such file, or the file is empty"
     try:
-        with _open(path) as store:
+        with Location(path).open() as store:
             for line in _describe(store):
                 print("".join(filter(str.isprintable, line)))  # no control codes of a terminal
     except BethinkError as error:
         return str(error)
     return 0
-
-
-def _open(path: str) -> MemoryStore:
-    """Open the file, whatever embedder made the vectors: no text is embedded here."""
-    try:
-        return MemoryStore(path)
-    except EmbedderMismatchError as error:
-        return MemoryStore(path, embedder=CallableEmbedder(lambda _: [], name=error.stored))
 
 
 def _describe(store: MemoryStore) -> Iterator[str]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final, NoReturn
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,14 +47,31 @@ class Location:
         return database_exists(self._given)
 
     def open(self) -> MemoryStore:
-        """Open the store, in a new file and folder where there is no file."""
+        """Open the store, in a new file and folder where there is no file.
+
+        A file with the vectors of a program's own function opens, too, and refuses to embed texts.
+        """
+        from functools import partial
         from pathlib import Path
 
-        from bethink import MemoryStore
+        from bethink import CallableEmbedder, EmbedderMismatchError, MemoryStore
 
         if self._path is not None:
             Path(self._path).parent.mkdir(parents=True, exist_ok=True)
-        return MemoryStore(self._given)
+        try:
+            return MemoryStore(self._given)
+        except EmbedderMismatchError as error:
+            refuse = partial(_refuse, error.stored)
+            return MemoryStore(self._given, embedder=CallableEmbedder(refuse, name=error.stored))
+
+
+def _refuse(name: str, texts: Sequence[str]) -> NoReturn:
+    """Embed no text: only the program that made the file has the function called *name*."""
+    from bethink import EmbedderError
+
+    raise EmbedderError(
+        name, "the function is in the program that made the file; a search in keyword mode works"
+    )
 
 
 def find_location(given: str | None = None) -> Location:

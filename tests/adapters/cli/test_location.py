@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bethink import MemoryStore
+from bethink import CallableEmbedder, MemoryStore
 from bethink_adapters.mcp.server import MemoryServer, Options
 from bethink_adapters.surface.location import Location, find_location
 
@@ -273,3 +273,18 @@ def test_a_role_without_rights_works_after_a_migration(run: Run) -> None:
         pytest.raises(psycopg.errors.InsufficientPrivilege),
     ):
         connection.execute(f"DROP TABLE {schema}.records")
+
+
+def test_a_file_with_vectors_of_a_program_is_read_and_searched_by_words(
+    run: Run, folder: Path
+) -> None:
+    embedder = CallableEmbedder(lambda texts: [[1.0, 2.0] for _ in texts], name="mine")
+    with MemoryStore("mine.db", embedder=embedder) as store:
+        store.store("The parrot sings")
+    for words in (["list"], ["recall", "parrot", "--mode", "keyword"], ["export", "-"]):
+        assert "The parrot sings" in run("--db", "mine.db", *words).out
+    for words in (["recall", "parrot"], ["store", "The parrot sleeps"]):
+        done = run("--db", "mine.db", *words)
+        assert done.code == 1
+        assert "embedder 'mine' failed: the function is in the program" in done.err
+    assert len(run("--db", "mine.db", "list", "--json").data) == 1
