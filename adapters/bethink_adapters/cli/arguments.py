@@ -81,14 +81,25 @@ def fields_of(given: Namespace) -> dict[str, Any]:
             found[name] = json_of(f"--{name}", found[name])
         elif name in _TIMES:
             found[name] = time_of(found[name])
+    _check_future(given.expires_at, found.get("expires_at"))
     return found
+
+
+def _check_future(text: str | None, expires_at: float | None) -> None:
+    """Refuse a time of expiry that is past: no recall would ever find the memory."""
+    import re
+    import time
+
+    if expires_at is not None and expires_at <= time.time():
+        remedy = f"; write +{text}" if re.fullmatch(_SPAN, text or "") else ""
+        raise Failure(f"--expires-at {text} is past{remedy}", 2)
 
 
 def filter_of(given: Namespace) -> dict[str, Any] | None:
     """Return the filter of ``--where``, ``--category``, ``--tag`` and ``--author``."""
     parts: list[dict[str, Any]] = []
     if given.where is not None:
-        where = json_of("--where", given.where)
+        where = json_of("--where", given.where, ', such as {"importance": {"$gte": 0.8}}')
         if not isinstance(where, dict):
             raise Failure("--where must be a JSON object", 2)
         parts.append(where)
@@ -101,14 +112,14 @@ def filter_of(given: Namespace) -> dict[str, Any] | None:
     return {"$and": parts} if len(parts) > 1 else (parts[0] if parts else None)
 
 
-def json_of(name: str, text: str) -> Any:
-    """Return the JSON value *text* of the argument *name*."""
+def json_of(name: str, text: str, remedy: str = "") -> Any:
+    """Return the JSON value *text* of the argument *name*; an error ends with the *remedy*."""
     import json
 
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise Failure(f"{name} is no JSON: {error}", 2) from None
+        raise Failure(f"{name} is no JSON{remedy}: {error}", 2) from None
 
 
 def time_of(text: str) -> float:
@@ -140,10 +151,18 @@ def days_of(text: str) -> float:
 
 
 def moment_of(text: str | None) -> Any:
-    """Return *text* as a moment: 2d is an age; the store knows every other moment."""
+    """Return *text* as a moment: an age such as 2d, or a time; the store knows every other moment.
+
+    A time without a zone is in the zone of this computer, as are the times that commands show.
+    """
     import re
 
-    return time_of(text) if text is not None and re.fullmatch(_SPAN, text) else text
+    if text is None or not re.match(rf"{_SPAN}$|\d{{4}}-\d\d-\d\d", text):
+        return text
+    try:
+        return time_of(text)
+    except Failure:  # such as the snapshot "2026-11-24 before the move"
+        return text
 
 
 def find_ids(context: Context, given: Iterable[str]) -> list[str]:

@@ -138,7 +138,10 @@ class Context:
     @property
     def named(self) -> str | None:
         """The namespace that the user has named, if any."""
-        return self.given.namespace or os.environ.get(NAMESPACE_VARIABLE) or None
+        name = self.given.namespace or os.environ.get(NAMESPACE_VARIABLE)
+        if name and not name.rpartition("/")[2].strip("*/"):
+            raise Failure(f"-n {name}: write -n NAME, which also reads all below; -a reads all", 2)
+        return name or None
 
     @property
     def namespace(self) -> str:

@@ -106,8 +106,22 @@ class _Parser(ArgumentParser):
         """Return the arguments; refuse unknown ones under the name of the command."""
         found, unknown = super().parse_known_args(*given)
         if unknown:
-            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{self._remedy(unknown)}")
         return found, unknown
+
+    def _remedy(self, unknown: Sequence[str]) -> str:
+        """Return what to write in place of the *unknown* words, if known."""
+        flags = {flag.lstrip("-").replace("-", "_"): flag for flag in self._option_string_actions}
+        for word in unknown:
+            if not word.startswith("-"):
+                return "; put a text of several words in quotes"
+            from bethink.adapting import unknown_name
+
+            wrong = word.partition("=")[0].lstrip("-").replace("-", "_")
+            _, _, right = str(unknown_name("argument", wrong, flags)).partition("; use ")
+            if right:
+                return f"; use {flags[right.split(' or ')[0][1:-1]]}"
+        return ""
 
     def error(self, message: str) -> NoReturn:
         unknown = "argument COMMAND: invalid choice: "

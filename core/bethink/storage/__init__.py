@@ -136,7 +136,9 @@ def migrate_database(
     *tenant_writers* use the store for one tenant at a time, ``?tenant=NAMESPACE`` in the URL.
     """
     if not _is_postgres(url):
-        raise ValidationError("only the URL of a Postgres database is migrated by hand")
+        raise ValidationError(
+            "migrate takes the URL of a Postgres database; the next opening upgrades a file"
+        )
     with closing(_open_postgres(url)) as backend:
         for role in writers:
             backend.grant(role, "write")

@@ -10,8 +10,7 @@ import pytest
 from bethink import MemoryStore
 from bethink.model.records import Common
 from bethink_adapters.cli import output
-from bethink_adapters.cli.arguments import FIELDS, moment_of, time_of
-from bethink_adapters.cli.command import Failure
+from bethink_adapters.cli.arguments import FIELDS
 
 from .conftest import Run, ids
 
@@ -81,18 +80,43 @@ def test_a_journal_entry_is_named_as_the_log_shows_the_entry(run: Run, file: Pat
 def test_an_expired_memory_is_shown_by_its_short_id_and_erased_as_previewed(
     run: Run, file: Path
 ) -> None:
-    id = run("store", "The visa is valid", "--expires-at", "1d", "-n", "visas", "--json").data["id"]
+    with MemoryStore(file) as store:
+        id = store.store("The visa is valid", expires_at=1, namespace="visas").id
     assert "expired" in run("get", id[-8:]).err
     assert run("erase", "-n", "visas", "--dry-run", "--json").data["ids"] == [id]
     assert run("erase", "-n", "visas", "--yes", "--json").data == {"count": 1}
 
 
 def test_an_unknown_argument_names_the_help_of_the_command(run: Run, file: Path) -> None:
-    done = run("recall", "ferry", "--limit", "3")
+    done = run("recall", "ferry", "--colour")
     assert done.code == 2
     assert done.err == (
-        "bethink: unrecognized arguments: --limit 3; `bethink recall --help` tells the arguments\n"
+        "bethink: unrecognized arguments: --colour; `bethink recall --help` tells the arguments\n"
     )
+
+
+@pytest.mark.parametrize("command", ["recall", "store"])
+def test_a_pattern_of_namespaces_is_answered_in_the_words_of_the_command_line(
+    run: Run, file: Path, command: str
+) -> None:
+    done = run(command, "ferry", "-n", "users/*")
+    assert (done.code, done.out) == (2, "")
+    assert "-n users/*: write -n NAME, which also reads all below; -a reads all" in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "remedy"),
+    [
+        (["recall", "when", "is", "standup"], "put a text of several words in quotes"),
+        (["recall", "ferry", "--limit", "3"], "use -k"),
+        (["list", "--filter={}"], "use --where"),
+        (["store", "text", "--expires-on", "+2d"], "use --expires-at"),
+    ],
+)
+def test_an_argument_of_another_tool_is_answered_with_the_right_one(
+    run: Run, words: list[str], remedy: str
+) -> None:
+    assert f"; {remedy}; `bethink {words[0]} --help`" in run(*words).err
 
 
 def test_a_text_comes_from_the_standard_input_or_a_file(run: Run, file: Path) -> None:
@@ -494,21 +518,6 @@ def columns(line: str) -> int:
     wide = sum(unicodedata.east_asian_width(each) in "WF" for each in line)
     marks = sum(unicodedata.combining(each) > 0 for each in line)
     return len(line) + wide - marks
-
-
-def test_times_are_iso_ages_spans_and_entries() -> None:
-    assert time_of("2026-11-20T09:00Z") == 1_795_165_200.0
-    assert time_of("1795165200") == 1_795_165_200.0
-    assert time_of("+7d") - time_of("2d") == pytest.approx(9 * 86_400, abs=5)
-    assert (moment_of("#12"), moment_of("before-move")) == ("#12", "before-move")
-    with pytest.raises(Failure, match="'later' is no time"):
-        time_of("later")
-
-
-@pytest.mark.parametrize("text", ["0001-01-01T00:00+14:00", "9999-12-31T23:59-14:00"])
-def test_a_time_that_no_calendar_has_is_refused(text: str) -> None:
-    with pytest.raises(Failure, match="is no time"):
-        time_of(text)
 
 
 def test_a_memory_named_twice_counts_once(run: Run, file: Path) -> None:
