@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -136,3 +137,21 @@ def test_links_lead_somewhere(name: str) -> None:
         target = (ROOT / name).parent / link if link else ROOT / name
         assert target.exists(), link
         assert not heading or heading in heading_ids(target.read_text(encoding="utf-8")), heading
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_modules_and_names_of_bethink_on_a_page_are_there(name: str) -> None:
+    text = (ROOT / name).read_text(encoding="utf-8")
+    dotted = set(re.findall(r"`(bethink(?:_adapters)?(?:\.\w+)+)\b(?!\.?\w*/)", text))
+    missing = {each for each in dotted - {"bethink.backends"} if not resolves(each)}
+    assert not missing
+
+
+def resolves(dotted: str) -> bool:
+    """Tell whether *dotted* is a module, or a name in a module."""
+    module, _, name = dotted.rpartition(".")
+    try:
+        import_module(dotted)
+    except ModuleNotFoundError:
+        return bool(module) and hasattr(import_module(module), name)
+    return True

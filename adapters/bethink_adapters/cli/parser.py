@@ -54,7 +54,7 @@ COMMON: Final = (
         "--namespace",
         type=_filled,
         metavar="NAME",
-        help="the namespace; else BETHINK_NAMESPACE, the tenant, or default",
+        help="the namespace, read with all below; else BETHINK_NAMESPACE, the tenant, or default",
     ),
     EVERYWHERE,
     argument("--json", dest="form", action="store_const", const="json", help="answer in JSON"),

@@ -49,7 +49,7 @@ class Location:
     def open(self) -> MemoryStore:
         """Open the store, in a new file and folder where there is no file.
 
-        A file with the vectors of a program's own function opens, too, and refuses to embed texts.
+        A file with vectors of an embedder that is not bethink's own opens, too, and embeds no text.
         """
         from functools import partial
         from pathlib import Path
@@ -66,12 +66,11 @@ class Location:
 
 
 def _refuse(name: str, texts: Sequence[str]) -> NoReturn:
-    """Embed no text: only the program that made the file has the function called *name*."""
+    """Embed no text: only the program that made the file has the embedder called *name*."""
     from bethink import EmbedderError
 
-    raise EmbedderError(
-        name, "the function is in the program that made the file; a search in keyword mode works"
-    )
+    reason = "only the program that made the file has the embedder; a search in keyword mode works"
+    raise EmbedderError(name, reason)
 
 
 def find_location(given: str | None = None) -> Location:

@@ -286,5 +286,5 @@ def test_a_file_with_vectors_of_a_program_is_read_and_searched_by_words(
     for words in (["recall", "parrot"], ["store", "The parrot sleeps"]):
         done = run("--db", "mine.db", *words)
         assert done.code == 1
-        assert "embedder 'mine' failed: the function is in the program" in done.err
+        assert "embedder 'mine' failed: only the program that made the file has" in done.err
     assert len(run("--db", "mine.db", "list", "--json").data) == 1
