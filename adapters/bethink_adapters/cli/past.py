@@ -108,7 +108,7 @@ def audit(context: Context) -> Reply:
 
 
 @command(
-    argument("entry", nargs="?", type=entry_of, help="the entry's number; without: the last"),
+    argument("entry", nargs="?", type=entry_of, help="the number in the log; without: the last"),
     example="bethink undo 3",
 )
 def undo(context: Context) -> Reply:

@@ -37,7 +37,10 @@ _MODES: Final = ("hybrid", "keyword", "semantic")
     _QUERY,
     _K,
     argument(
-        "--mode", choices=_MODES, default="hybrid", help="compare both, words, or vectors (hybrid)"
+        "--mode",
+        choices=_MODES,
+        default="hybrid",
+        help="compare words and vectors, words alone, or vectors alone (hybrid)",
     ),
     argument("--min-score", type=float, default=0.0, metavar="0..1", help="drop scores below"),
     argument(

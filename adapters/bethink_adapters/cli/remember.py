@@ -172,7 +172,7 @@ def unarchive(context: Context) -> Reply:
     example="bethink tidy --unused 90d -n default --dry-run",
 )
 def tidy(context: Context) -> Reply:
-    """Forget what has expired, let outcomes drift."""
+    """Forget what has expired, set unused outcomes back to 0."""
     from ..surface.verbs import copied
 
     given = context.given
@@ -184,11 +184,12 @@ def tidy(context: Context) -> Reply:
             expired, drifted = _tidy(context, trial)
         if given.dry_run:
             data = {"expired": expired, "drifted": drifted, "dry_run": True}
-            return Reply(data, [f"would forget {expired} and let {drifted} drift"])
+            return Reply(data, [f"would forget {expired}, and set {drifted} unused outcomes to 0"])
         context.confirm(expired, "forget")
     expired, drifted = _tidy(context, context.store)
     return Reply(
-        {"expired": expired, "drifted": drifted}, [f"forgot {expired}, let {drifted} drift"]
+        {"expired": expired, "drifted": drifted},
+        [f"forgot {expired}, set {drifted} unused outcomes to 0"],
     )
 
 
