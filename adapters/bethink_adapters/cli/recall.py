@@ -78,7 +78,8 @@ def recall(context: Context) -> Reply:
             for line, hit in zip(lines, hits, strict=True)
             for part in (line, output.dim(f"      {hit.explain()}"))
         ]
-    empty = "" if hits else elsewhere(context)
+    reason = "nothing found; `bethink why ID QUERY` tells why a memory is missing"
+    empty = "" if hits else elsewhere(context, reason)
     return Reply([hit.to_dict() for hit in hits], lines, empty=empty)
 
 

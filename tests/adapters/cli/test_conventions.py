@@ -61,7 +61,8 @@ def test_a_reader_of_an_empty_answer_hears_so_beside_the_answer(run: Run, file: 
     for words in (["recall", "parrot"], ["list", "--category", "none"], ["related", "c83f9e11"]):
         for terminal in (False, True):
             done = run(*words, terminal=terminal)
-            assert (done.code, done.out, done.err) == (0, "", "nothing found\n")
+            assert (done.code, done.out, done.err[:13]) == (0, "", "nothing found")
+            assert ("; `bethink why ID QUERY` tells why" in done.err) == (words[0] == "recall")
         assert run(*words, "--json").err == ""
 
 
