@@ -1,7 +1,7 @@
-"""bethink: a small memory core for AI agents.
+"""bethink: a memory for AI agents in one file.
 
-A public name is imported when the name is first used, so ``import bethink`` alone loads no other
-module and costs next to nothing. Type checkers and editors read the names in ``__init__.pyi``.
+``MemoryStore("agent.db")`` opens a memory, ``store`` keeps texts, and ``recall`` finds texts again.
+A public name is imported at the first use; type checkers read the names in ``__init__.pyi``.
 """
 
 import sys
