@@ -22,7 +22,7 @@ from llama_index.core.storage.chat_store.base import BaseChatStore
 from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore, MessageStatus
 from pydantic import ValidationError
 
-from bethink import MemoryStore, StoreClosedError, Subtree
+from bethink import ArgumentError, MemoryStore, StoreClosedError, Subtree
 from bethink.features.packing.layout import INTRODUCTION
 from bethink_adapters.llama_index import (
     BethinkChatStore,
@@ -325,6 +325,12 @@ def test_wrong_settings_are_refused(store: MemoryStore, wrong: dict[str, Any]) -
     for chats in (BethinkChatStore, BethinkDBChatStore):
         with pytest.raises(ValidationError):
             chats(store=store, namespace="")
+
+
+@pytest.mark.parametrize("kind", [RecallBlock, BethinkChatStore, BethinkDBChatStore])
+def test_an_argument_without_a_name_is_refused_in_words(kind: type[Any]) -> None:
+    with pytest.raises(ArgumentError, match=f"{kind.__name__} takes arguments by name only"):
+        kind(5)
 
 
 @takes_any_store

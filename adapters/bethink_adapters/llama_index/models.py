@@ -6,6 +6,8 @@ from functools import cache
 from types import new_class
 from typing import Any, cast
 
+from bethink import ArgumentError
+
 from ..shared.extras import needs
 from ..shared.subclassing import refuse_unknown
 from .block import RecallBlock
@@ -32,7 +34,9 @@ def _joined(cls: type[Any], base: type[Any]) -> type[Any]:
     """Return a model of the fields of *cls*; no dump of the model shows the store."""
     from llama_index.core.bridge.pydantic import Field
 
-    def made(self: Any, **given: Any) -> None:
+    def made(self: Any, *placed: Any, **given: Any) -> None:
+        if placed:
+            raise ArgumentError(f"{cls.__name__} takes arguments by name only, such as store=…")
         refuse_unknown(given, list(type(self).model_fields))
         super(joined, self).__init__(**given)
 

@@ -60,7 +60,7 @@ def check_namespace(name: object) -> str:
         raise ValidationError(f"namespace must be a str such as 'users/ann', not {kind}")
     if not all(name.split("/")):
         raise ValidationError(
-            f"namespace {name!r} has an empty segment; segment({name!r}) quotes any text"
+            f"namespace {name!r} has an empty segment; write 'a/b', or quote it: segment({name!r})"
         )
     if _PATTERN.search(name):
         raise ValidationError(
