@@ -352,8 +352,8 @@ class MissingExtraError(BethinkError, ImportError):
         package = requirement.partition(">")[0]
         state = "is not installed" if found is None else f"is needed, {found} is installed{reason}"
         message = (
-            f"{requirement} {state}: pip install {requirement!r}, "
-            f"or in a checkout of bethink pip install '.[{extra}]'"
+            f"{requirement} {state}: in a checkout of bethink pip install '.[{extra}]', "
+            f"or pip install {requirement!r}"
         )
         super().__init__(message, requirement, extra, found, reason)
         self.name = package

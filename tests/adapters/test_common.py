@@ -148,9 +148,9 @@ def install(folder: Path, package: str, release: str) -> None:
 @pytest.mark.parametrize(
     ("release", "told"),
     [
-        ("0.9.12", "strands-agents>=1.46 is needed, 0.9.12 is installed, too old: pip install"),
+        ("0.9.12", "strands-agents>=1.46 is needed, 0.9.12 is installed, too old: in a checkout"),
         ("1.5", "1.5 is installed, too old"),
-        ("1.46.0", "1.46.0 is installed (cannot load): pip install"),
+        ("1.46.0", "1.46.0 is installed (cannot load): in a checkout"),
         ("1.100", "1.100 is installed (cannot load)"),
     ],
 )

@@ -46,7 +46,7 @@ EXAMPLES = [
     (
         errors.MissingExtraError("psycopg", "postgres"),
         ImportError,
-        "not installed: pip install 'psycopg', or in a checkout of bethink pip",
+        "not installed: in a checkout of bethink pip install '.[postgres]', or pip",
     ),
 ]
 
