@@ -127,9 +127,10 @@ def _change(context: Context, verb: str, states: tuple[Listed, ...]) -> Reply:
         ]
     count = len(chosen) or len(found)
     preview = [*output.preview(found, len(found))]
+    hint = "" if count else _elsewhere(context)
     if given.dry_run:
         data = {"count": count, "ids": chosen or [each.id for each in found], "dry_run": True}
-        return Reply(data, [*preview, f"would {verb} {count}"])
+        return Reply(data, [*preview, f"would {verb} {count}{hint}"])
     if not chosen or verb == "erase":
         context.confirm(count, verb, preview)
     change = getattr(context.store, verb)
@@ -137,7 +138,15 @@ def _change(context: Context, verb: str, states: tuple[Listed, ...]) -> Reply:
         count = change(chosen or [each.id for each in found])
     else:
         count = change(namespace=context.scope, where=where)
-    return Reply({"count": count}, [f"{_PAST[verb]} {count}"], 0 if count else 1)
+    return Reply({"count": count}, [f"{_PAST[verb]} {count}{hint}"], 0 if count else 1)
+
+
+def _elsewhere(context: Context) -> str:
+    """Return where memories are, if the scope, perhaps misspelt, holds none."""
+    from ..surface.verbs import elsewhere
+
+    names = elsewhere(context.store, context.scope)
+    return f"; memories are in {names}" if names else ""
 
 
 @command(_SOME_IDS, FILTER, YES, example="bethink restore 7f1de620")

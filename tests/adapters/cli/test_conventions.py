@@ -57,6 +57,16 @@ def test_an_empty_namespace_tells_where_memories_are(
     assert run(*words, "-n", "users/bob", "--json").data == []
 
 
+@pytest.mark.parametrize("verb", ["forget", "erase", "archive"])
+def test_a_removal_in_an_empty_namespace_tells_where_memories_are(
+    run: Run, file: Path, verb: str
+) -> None:
+    for last in ("--yes", "--dry-run"):
+        done = run(verb, "--author", "Ann", "-n", "users/an", last)
+        assert done.out.endswith(" 0; memories are in default (3), users/ann (1)\n")
+        assert run(verb, "--author", "nobody", "-n", "users/ann", last).out.endswith(" 0\n")
+
+
 def test_a_reader_of_an_empty_answer_hears_so_beside_the_answer(run: Run, file: Path) -> None:
     for words in (["recall", "parrot"], ["list", "--category", "none"], ["related", "c83f9e11"]):
         for terminal in (False, True):
