@@ -153,7 +153,7 @@ class App extends BethinkElement {
           ${message.undo && html`<button @click=${() => this.takeBack(message)}>Undo</button>`}</div>`)}</div>
       <dialog class="token" aria-label="Token"><form method="dialog" @submit=${(event) => this.enter(event)}>
         <h1>Enter a token</h1>
-        <p class="soft">The server prints the path of the file of tokens at the start. <code>bethink serve --open</code> opens this page with a token.</p>
+        <p class="soft">Take a token from <code>tokens.json</code>; the server prints the path at the start. <code>bethink serve --open</code> opens this page with a token.</p>
         ${this.refused && html`<p class="bad" role="alert">The server refuses the present token.</p>`}
         <label>Token <input name="token" type="password" autocomplete="off" required></label>
         <div class="actions"><button class="first">Continue</button></div></form></dialog>

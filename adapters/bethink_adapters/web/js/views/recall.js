@@ -113,7 +113,7 @@ class Recall extends View {
   }
 
   hits(hits) {
-    if (!hits.length) return empty("Nothing relevant. No memory is returned for recency or importance alone.");
+    if (!hits.length) return empty("Nothing relevant. Look below why a memory is missing.");
     return rows(hits, (hit) => row(hit.memory, {
       now: hit === this.items[this.at], pick: this.box(hit), inside: score(hit.explanation) }));
   }
