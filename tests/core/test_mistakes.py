@@ -117,7 +117,7 @@ MISTAKES = [
     ("store.recall('x', k=-1)", "ValidationError", "at least 0, not -1"),
     ("store.recall('x', mode='vector')", "ValidationError", "'hybrid', 'keyword', 'semantic'"),
     ("store.recall('x', where='author = ann')", "ValidationError", "where must be a mapping"),
-    ("store.recall('x', where={'user': 'ann'})", "ValidationError", "metadata.<path>"),
+    ("store.recall('x', where={'user': 'ann'})", "ValidationError", "metadata.user"),
     ("store.recall('x', where={'importance': {'gt': 1}})", "ArgumentError", "use '$gt'"),
     ("store.recall('x', where={'importance': {'>': 1}})", "ArgumentError", "known: $eq, $ne, $gt"),
     ("store.recall('x', where={'author': {'$like': 'a'}})", "ArgumentError", "$contains"),

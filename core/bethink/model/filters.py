@@ -218,7 +218,7 @@ def _path(name: str) -> tuple[str, ...]:
         return (root, *rest)
     if not rest and (root in COLUMNS or root == "tags"):
         return (root,)
-    known = ", ".join((*sorted(COLUMNS), "tags", "metadata.<path>", "value.<path>"))
+    known = ", ".join((*sorted(COLUMNS), "tags", f"metadata.{name}", f"value.{name}"))
     raise ValidationError(f"unknown filter field {name!r}; known: {known}")
 
 

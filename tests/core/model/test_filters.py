@@ -390,3 +390,8 @@ def test_superseded_by_lists_what_a_memory_replaced() -> None:
         replaced = store.all(state="superseded", where={"superseded_by": new.id})
         assert {each.id for each in replaced} == {one.id, two.id}
         assert store.all(where={"superseded_by": None}) == store.all()
+
+
+def test_an_unknown_field_is_answered_with_the_path_into_metadata() -> None:
+    with pytest.raises(ValidationError, match=r"updated_at, tags, metadata\.lang, value\.lang$"):
+        parse({"lang": "en"})
