@@ -95,7 +95,7 @@ MISTAKES = [
     ("store.store_many([{'text': 'a'}])", "ArgumentError", "use 'content'"),
     ("store.store_many(['a'], metadatas=[])", "ArgumentError", "use 'metadata'"),
     # namespaces
-    ("store.store('x', namespace='/users/ann')", "ValidationError", "segment('/users/ann') quotes"),
+    ("store.store('x', namespace='/users/ann')", "ValidationError", "write 'a/b', or quote it"),
     ("store.store('x', namespace=('users', 'ann'))", "ValidationError", "such as 'users/ann'"),
     ("store.store('x', namespace=EVERYWHERE)", "ValidationError", "a str such as 'users/ann'"),
     ("store.store('x', namespace='users/*')", "ValidationError", "Subtree('users')"),
