@@ -139,8 +139,8 @@ class Context:
     def named(self) -> str | None:
         """The namespace that the user has named, if any."""
         name = self.given.namespace or os.environ.get(NAMESPACE_VARIABLE)
-        if name and not name.rpartition("/")[2].strip("*/"):
-            raise Failure(f"-n {name}: write -n NAME, which also reads all below; -a reads all", 2)
+        if name and name.endswith("*") and not name.rpartition("/")[2].strip("*"):
+            raise Failure(f"{name!r} is a pattern; -n NAME also reads all below, -a reads all", 2)
         return name or None
 
     @property

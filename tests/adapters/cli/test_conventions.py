@@ -112,7 +112,7 @@ def test_a_pattern_of_namespaces_is_answered_in_the_words_of_the_command_line(
 ) -> None:
     done = run(command, "ferry", "-n", "users/*")
     assert (done.code, done.out) == (2, "")
-    assert "-n users/*: write -n NAME, which also reads all below; -a reads all" in done.err
+    assert "'users/*' is a pattern; -n NAME also reads all below, -a reads all" in done.err
 
 
 @pytest.mark.parametrize(
