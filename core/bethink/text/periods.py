@@ -1,16 +1,18 @@
-"""The periods that an English question names: "last Friday", "two weeks ago", "in May 2023".
+"""The periods that an English question names: "last Friday", "in early May", "over Easter".
 
-Days are days in UTC, as everywhere. A month without a year and a day of the week are the latest
-before the question. "This weekend" and "on Friday" may be to come, and name no period, but "did …
-on Friday" does. Queries are never saved: a change of this file needs no new ``SEGMENT_FORMAT``.
+Days are days in UTC, as everywhere. A month, season or feast without a year and a day of the week
+are the latest before the question. "This weekend" and "on Friday" may be to come, and name no
+period, but "did … on Friday" does. Queries are never saved: a change of this file needs no
+new ``SEGMENT_FORMAT``.
 """
 
 from __future__ import annotations
 
 import re
+from calendar import monthrange
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias, cast
 
 from ..model.patterns import lazy_pattern
 from .dates import MONTHS, WEEKDAYS, utc
@@ -27,14 +29,42 @@ _NUMBERS: Final = {
     "a": 1, "an": 1, "one": 1, "two": 2, "couple": 2, "three": 3, "few": 3, "four": 4, "five": 5,
     "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12,
 }  # fmt: skip
+_SEASONS: Final = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}  # first months
+_FEASTS: Final = {  # the month, the day and the number of days; month 0 is Easter Sunday
+    "christmas eve": (12, 24, 1), "christmas": (12, 24, 3), "boxing": (12, 26, 1),
+    "new year's eve": (12, 31, 1), "new year": (12, 31, 2), "valentine": (2, 14, 1),
+    "halloween": (10, 31, 1), "good friday": (0, -2, 1), "easter sunday": (0, 0, 1),
+    "easter monday": (0, 1, 1), "easter": (0, -2, 4),
+}  # fmt: skip
+_PARTS: Final = {  # which part, of how many
+    "early": (0, 3), "beginning": (0, 3), "start": (0, 3), "mid": (1, 3), "middle": (1, 3),
+    "late": (2, 3), "end": (2, 3), "first": (0, 0), "second": (1, 0), "third": (2, 0),
+    "fourth": (3, 0), "last": (-1, 0),
+}  # fmt: skip
 
-_COUNT: Final = rf"(?:an? )?(?P<count>{'|'.join(_NUMBERS)}|\d{{1,3}}) (?:of )?"
+_NUMBER: Final = rf"{'|'.join(_NUMBERS)}|\d{{1,3}}"
+_COUNT: Final = rf"(?:an? )?(?P<count>{_NUMBER}) (?:of )?"
 _UNIT: Final = f"(?P<unit>{'|'.join(_UNITS)})"
-_MONTH: Final = f"(?P<month>{'|'.join(MONTHS)})"
+_MONTH: Final = f"(?P<month>sept|{'|'.join(f'{name[:3]}(?:{name[3:]})?' for name in MONTHS)})"
 _DAY_OF_MONTH: Final = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 _YEAR: Final = r"(?P<year>(?:19|20)\d\d)"
+_BEFORE: Final = lazy_pattern(
+    rf"(?<!\w)(?:(?:(?:an? )?(?P<steps>the|{_NUMBER}) (?:of )?(?P<step>day|week|month)s? )?"
+    r"(?P<bound>since|after|before|until) )?"
+    r"(?:(?:the )?(?P<part>early|late|mid|(?:beginning|start|middle|end) of"
+    r"|(?:first|second|third|fourth|last) (?:\w+ )?(?:half|quarter|weekend|week|days) (?:of|in))"
+    r"[ -](?:in )?)?"
+    r"(?P<in>(?<=since )|(?<=after )|(?<=before )|(?<=until )"
+    r"|(?:in|during|of|for|from|over|around|on|at|last|this|past) )?"
+    r"(?:(?:the|last|this|past) )*$"
+)
+_BETWEEN: Final = lazy_pattern(
+    r"\b(?:between|from) (\S+(?: \S+)?(?: \d{4})?) (?:and|to|until) (\S+(?: \S+){0,2})"
+)
 _MAY_NAME: Final = lazy_pattern(
-    rf"day\b|last|tonight|this|ago|past|previous|weekend|\d{{4}}|{'|'.join(MONTHS)}"
+    r"day\b|last|tonight|this|ago|past|previous|weekend|of the|\d{4}|q[1-4]"
+    rf"|{'|'.join((*_SEASONS, *_FEASTS))}|(?:sept|{'|'.join(name[:3] for name in MONTHS)})\b"
+    rf"|{'|'.join(MONTHS)}"
 )
 
 
@@ -47,24 +77,66 @@ class Period(NamedTuple):
 
 def asked_periods(text: str, now: float) -> list[Period]:
     """Return the periods that *text*, asked at the time *now*, names."""
-    rest, moment = text.lower(), utc(now)
+    rest, moment = text.lower().replace("\u2019", "'"), utc(now)
     if moment is None or not _MAY_NAME.search(rest):
         return []
+    if between := _BETWEEN.search(rest):
+        first, last = (asked_periods(f"in {end}", now) for end in between.groups())
+        if first and last:
+            start, end = first[0].start, last[0].end
+            return [Period(start, end if end > start else now)]
     today = moment.replace(hour=0, minute=0, second=0, microsecond=0)
     found = []
-    for pattern, rule in _RULES:
+    for pattern, rule, sign in _RULES:
         for match in pattern.finditer(rest):
-            bound = match["bound"]
+            start, end = match.span()
+            before = cast("re.Match[str]", _BEFORE.search(rest, max(start - 50, 0), start))
+            if sign and before["part"] is None and before[sign] is None:
+                continue
+            rest = rest[: before.start()] + "|" * (end - before.start()) + rest[end:]
             try:
-                first, end = rule(match, today)
-                end = max(end, today + _DAY) if bound in ("since", "after") else end
-                period = Period(first.timestamp(), end.timestamp())
+                days = _beside(before, _part_of(before, rule(match, today)), today)
             except (OverflowError, ValueError):  # no day of the calendar
                 continue
-            if bound not in ("before", "until"):
-                found.append(period)
-        rest = pattern.sub("|", rest)
+            if days is not None:
+                found.append(Period(days[0].timestamp(), days[1].timestamp()))
     return found
+
+
+def _part_of(match: re.Match[str], days: _Days) -> _Days:
+    """Return the part of the *days* that the match names, such as "early", "first week"."""
+    if not match["part"]:
+        return days
+    (first, end), words = days, match["part"].split()
+    place, parts = _PARTS[words[0]]
+    parts = parts or {"half": 2, "quarter": 4}.get(words[-2], 0)
+    length = (end - first).days / parts * _DAY if parts else 7 * _DAY
+    start = end - length if place < 0 else first + place * length
+    return start, start + length
+
+
+def _beside(match: re.Match[str], days: _Days, today: datetime) -> _Days | None:
+    """Return the days that begin or end with the *days*, or lie some time away; None for all."""
+    (first, end), bound, step = days, match["bound"], match["step"]
+    if bound is None:
+        return days
+    if step is None:
+        return (first, max(end, today + _DAY)) if bound in ("since", "after") else None
+    length = round(_UNITS[step]) * _DAY
+    if match["steps"] == "the":
+        return (first - length, first) if bound == "before" else (end, end + length)
+    span = _span(match["steps"], step)
+    return _around(first - span if bound == "before" else end - _DAY + span, step)
+
+
+def _around(middle: datetime, unit: str) -> _Days:
+    """Return the days around the *middle* that people call so many days, weeks, months away."""
+    around = max(round(_UNITS[unit] / 2), 1) * _DAY
+    return middle - around, middle + around + _DAY
+
+
+def _span(count: str, unit: str) -> timedelta:
+    return timedelta(round((_NUMBERS.get(count) or int(count)) * _UNITS[unit]))
 
 
 def _one_day(first: datetime) -> _Days:
@@ -72,7 +144,7 @@ def _one_day(first: datetime) -> _Days:
 
 
 def _yesterday(match: re.Match[str], today: datetime) -> _Days:
-    return _one_day(today - (2 * _DAY if match["before"] else _DAY))
+    return _one_day(today - _DAY)
 
 
 def _today(match: re.Match[str], today: datetime) -> _Days:
@@ -80,32 +152,39 @@ def _today(match: re.Match[str], today: datetime) -> _Days:
 
 
 def _ago(match: re.Match[str], today: datetime) -> _Days:
-    middle, around = today - _span(match), max(round(_UNITS[match["unit"]] / 2), 1) * _DAY
-    return middle - around, middle + around + _DAY
+    return _around(today - _span(match["count"], match["unit"]), match["unit"])
 
 
 def _last_few(match: re.Match[str], today: datetime) -> _Days:
-    return today - _span(match), today + _DAY
-
-
-def _span(match: re.Match[str]) -> timedelta:
-    count = match["count"] or "one"
-    return timedelta(round((_NUMBERS.get(count) or int(count)) * _UNITS[match["unit"]]))
+    return today - _span(match["count"] or "one", match["unit"]), today + _DAY
 
 
 def _this(match: re.Match[str], today: datetime) -> _Days:
-    return _start_of(match["unit"], today), today + _DAY
+    return _unit(match["unit"], today)[0], today + _DAY
+
+
+def _whole(match: re.Match[str], today: datetime) -> _Days:
+    return _unit(match["unit"], today)
 
 
 def _last(match: re.Match[str], today: datetime) -> _Days:
-    end = _start_of(match["unit"], today)
-    return _start_of(match["unit"], end - _DAY), end
+    first, end = _unit(match["unit"], _unit(match["unit"], today)[0] - _DAY)
+    return _unit(match["unit"], first - _DAY) if "before last" in match[0] else (first, end)
 
 
-def _start_of(unit: str, day: datetime) -> datetime:
+def _unit(unit: str, day: datetime) -> _Days:
+    """Return the week, month, quarter or year with the *day*."""
     if unit == "week":
-        return day - day.weekday() * _DAY
-    return day.replace(day=1) if unit == "month" else day.replace(month=1, day=1)
+        first = day - day.weekday() * _DAY
+        return first, first + 7 * _DAY
+    months = {"month": 1, "quarter": 3}.get(unit, 12)
+    first = day.replace(day=1, month=day.month - (day.month - 1) % months)
+    return first, _months_later(first, months)
+
+
+def _months_later(first: datetime, months: int) -> datetime:
+    years, month = divmod(first.month - 1 + months, 12)
+    return first.replace(year=first.year + years, month=month + 1)
 
 
 def _weekend(match: re.Match[str], today: datetime) -> _Days:
@@ -123,45 +202,99 @@ def _date(match: re.Match[str], today: datetime) -> _Days:
 
 
 def _day_of_month(match: re.Match[str], today: datetime) -> _Days:
-    return _one_day(_latest(match, today, int(match["day"])))
+    return _one_day(_latest(match, today, _month_number(match), int(match["day"])))
 
 
 def _month(match: re.Match[str], today: datetime) -> _Days:
-    first = _latest(match, today, 1)
-    return first, (first + 31 * _DAY).replace(day=1)
+    first = _latest(match, today, _month_number(match), 1)
+    return first, _months_later(first, 1)
 
 
-def _latest(match: re.Match[str], today: datetime, day: int) -> datetime:
-    """Return the *day* of the matched month, in the matched year or the latest before *today*."""
-    year, month = int(match["year"] or today.year), MONTHS.index(match["month"]) + 1
-    found = today.replace(year=year, month=month, day=day)
-    return found if match["year"] or found <= today else found.replace(year=year - 1)
+def _month_number(match: re.Match[str]) -> int:
+    return next(i for i, name in enumerate(MONTHS, 1) if name.startswith(match["month"][:3]))
+
+
+def _quarter(match: re.Match[str], today: datetime) -> _Days:
+    first = _latest(match, today, 3 * int(match["quarter"]) - 2, 1)
+    return first, _months_later(first, 3)
+
+
+def _season(match: re.Match[str], today: datetime) -> _Days:
+    first = _latest(match, today, _SEASONS[match["season"]], 1)
+    end = _months_later(first, 3)
+    if end > today and match.string[: match.start()].endswith("last "):
+        first, end = (day.replace(year=day.year - 1) for day in (first, end))
+    return first, end
+
+
+def _feast(match: re.Match[str], today: datetime) -> _Days:
+    month, day, length = _FEASTS[match["feast"]]
+    if month:
+        first = _latest(match, today, month, day)
+        return first, first + length * _DAY
+    years = [int(match["year"])] if match["year"] else [today.year, today.year - 1]
+    sundays = (_easter(today.replace(year=year, month=1, day=1)) + day * _DAY for year in years)
+    first = next(first for first in sundays if match["year"] or first <= today)
+    return first, first + length * _DAY
+
+
+def _easter(day: datetime) -> datetime:
+    """Return Easter Sunday of the day's year, by the rule of Meeus, Jones and Butcher."""
+    golden, (century, years) = day.year % 19, divmod(day.year, 100)
+    moon = 19 * golden + century - century // 4 - (8 * century + 13) // 25 + 15
+    epact = moon % 30
+    weekday = (32 + 2 * (century % 4) + 2 * (years // 4) - epact - years % 4) % 7
+    late = (golden + 11 * epact + 22 * weekday) // 451
+    month, place = divmod(epact + weekday - 7 * late + 114, 31)
+    return day.replace(month=month, day=place + 1)
+
+
+def _latest(match: re.Match[str], today: datetime, month: int, day: int) -> datetime:
+    """Return the *day* of the *month*, in the matched year or the latest before *today*."""
+    if match["year"]:
+        return today.replace(year=int(match["year"]), month=month, day=day)
+    for year in range(today.year, today.year - 9, -1):  # up to eight years to 29 February
+        if day <= monthrange(year, month)[1]:
+            found = today.replace(year=year, month=month, day=day)
+            if found <= today:
+                return found
+    raise ValueError(day)
 
 
 def _year(match: re.Match[str], today: datetime) -> _Days:
-    first = today.replace(year=int(match["year"]), month=1, day=1)
-    return first, first.replace(year=first.year + 1)
+    return _unit("year", today.replace(year=int(match["year"]), month=1, day=1))
 
 
-# A rule does not see what an earlier rule has matched.
-_RULES: Final[tuple[tuple[re.Pattern[str], _Rule], ...]] = tuple(
-    (lazy_pattern(rf"\b(?:(?P<bound>since|after|before|until) )?(?:{pattern})\b"), rule)
-    for pattern, rule in (
-        (r"(?:the )?(?P<before>day before )?yesterday|last night", _yesterday),
-        (r"today|tonight|this (?:morning|afternoon|evening)", _today),
-        (rf"{_COUNT}{_UNIT}s? ago", _ago),
-        (rf"(?:last|past|previous) {_COUNT}{_UNIT}s?", _last_few),
-        (r"past (?P<count>)(?P<unit>week|month|year)", _last_few),
-        (r"this (?P<unit>week|month|year)", _this),
-        (r"(?:last|previous) (?P<unit>week|month|year)", _last),
-        (r"(?:last|past|previous|over the) weekend", _weekend),
-        (rf"(?:last|past|previous) (?P<weekday>{'|'.join(WEEKDAYS)})", _weekday),
-        (r"(?P<date>\d{4}-\d\d-\d\d)", _date),
-        (rf"{_DAY_OF_MONTH} (?:of )?{_MONTH}(?:,? {_YEAR})?", _day_of_month),
-        (rf"{_MONTH} {_DAY_OF_MONTH}(?:,? {_YEAR})?", _day_of_month),
-        (rf"{_MONTH},? {_YEAR}", _month),
-        (rf"(?:in|during|of|last|this|early|late|mid) {_MONTH}(?P<year>)", _month),
-        (rf"(?:in|during|of|for|from) {_YEAR}", _year),
-        (rf"(?:did|was|were|had)\b.* on (?:the )?(?P<weekday>{'|'.join(WEEKDAYS)})", _weekday),
+# A rule does not see what an earlier rule has matched. A name that may be no time, or to come,
+# needs a sign before: "in" for a preposition, or "part" for "the first half of" and the like.
+_RULES: Final[tuple[tuple[re.Pattern[str], _Rule, str], ...]] = tuple(
+    (lazy_pattern(rf"\b(?:{pattern})\b"), rule, sign)
+    for pattern, rule, sign in (
+        (r"yesterday|last night", _yesterday, ""),
+        (r"today|tonight|this (?:morning|afternoon|evening)", _today, ""),
+        (r"(?P<date>\d{4}-\d\d-\d\d)", _date, ""),
+        (rf"{_DAY_OF_MONTH} (?:of )?{_MONTH}\b\.?(?:,? {_YEAR})?", _day_of_month, ""),
+        (rf"{_MONTH}\b\.? {_DAY_OF_MONTH}\b(?:,? {_YEAR})?", _day_of_month, ""),
+        (rf"{_MONTH}\b\.?,? {_YEAR}", _month, ""),
+        (rf"{_MONTH}(?P<year>)", _month, "in"),
+        (rf"q(?P<quarter>[1-4])(?:(?: of)? {_YEAR})?", _quarter, ""),
+        (rf"(?P<season>{'|'.join(_SEASONS)})(?: of)? {_YEAR}", _season, ""),
+        (rf"(?P<season>{'|'.join(_SEASONS)})(?P<year>)", _season, "in"),
+        (rf"(?P<feast>{'|'.join(_FEASTS)})(?:'s)?(?: day)?(?: {_YEAR})?", _feast, "in"),
+        (_YEAR, _year, "in"),
+        (rf"{_COUNT}{_UNIT}s? ago", _ago, ""),
+        (rf"(?:last|past|previous) {_COUNT}{_UNIT}s?", _last_few, ""),
+        (r"past (?P<count>)(?P<unit>week|month|year)", _last_few, ""),
+        (r"(?P<unit>week|month|year) before last", _last, ""),
+        (r"this (?P<unit>week|month|quarter|year)", _this, ""),
+        (r"(?:last|previous) (?P<unit>week|month|quarter|year)", _last, ""),
+        (r"(?P<unit>week|month|quarter|year)", _whole, "part"),
+        (r"(?:last|past|previous|over the) weekend", _weekend, ""),
+        (rf"(?:last|past|previous) (?P<weekday>{'|'.join(WEEKDAYS)})", _weekday, ""),
+        (
+            rf"(?:did|was|were|had|happened)\b.* on (?:the )?(?P<weekday>{'|'.join(WEEKDAYS)})",
+            _weekday,
+            "",
+        ),
     )
 )
