@@ -1,7 +1,7 @@
 """A query into search terms, without words that say nothing about the subject.
 
-The stop list is English, so a query that looks foreign keeps all words. Queries are never saved: a
-change of this file needs no new ``SEGMENT_FORMAT``.
+The stop list is English, so a query that looks foreign keeps all words but the function words that
+show the language. Queries are never saved: a change of this file needs no new ``SEGMENT_FORMAT``.
 """
 
 from __future__ import annotations
@@ -102,13 +102,15 @@ def read_query(text: str) -> Query:
     tokens = _split_query(text)
     every: list[str] = []
     content: list[str] = []
+    foreign: list[str] = []  # the content of a query that looks foreign
     english, addresses = 0, False
     for place, (terms, kept, leaning, addressing) in enumerate(map(_token_facts, tokens)):
         every += terms
         content += terms if len(kept) < len(terms) and _is_name(tokens, place) else kept
+        foreign += () if tokens[place].lower() in FOREIGN_WORDS else terms
         english += leaning
         addresses = addresses or addressing
-    found = list(dict.fromkeys(content if english >= 0 and content else every))
+    found = list(dict.fromkeys((content if english >= 0 else foreign) or every))
     return Query(
         found,
         about_replies=english <= 0 or addresses,

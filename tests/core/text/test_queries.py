@@ -84,6 +84,19 @@ def test_other_languages_keep_words_that_look_english(query: str, kept: str) -> 
     assert set(terms(kept)) <= set(read_query(query).terms)
 
 
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("Welche Schuhgröße hat Lena?", "schuhgro lena"),
+        ("Où est la clé du garage ?", "ou cle garag"),
+        ("¿Cuándo es la fiesta?", "cuando fiesta"),
+        ("wo ist der", "wo ist der"),
+    ],
+)
+def test_function_words_of_other_languages_say_nothing(query: str, expected: str) -> None:
+    assert read_query(query).terms == expected.split()
+
+
 def test_an_iso_date_also_asks_for_the_day_that_stands_beside_a_memory() -> None:
     assert read_query("on 2024-06-03?").terms == ["2024", "06", "03", "3", "june"]
     assert read_query("2024-13-03").terms == ["2024", "13", "03"]
