@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -20,8 +21,11 @@ from ...model.namespaces import Scope, check_scope
 from ...model.records import MemoryRecord, When
 
 if TYPE_CHECKING:
-    from ..statements import Conflict, Tier
+    from ...model.arrays import Positions
+    from ..statements import Conflict, ParsedRecord, Tier
 
+MIN_LOG: Final = 5
+"""So many records of equal words, each in conflict with each, are a log of measures."""
 TIERS: Final[tuple[Tier, ...]] = ("likely", "possible")
 
 
@@ -99,6 +103,7 @@ def find_conflicts(
         ]
         or [np.empty((0, 2), dtype=np.int64)]
     )
+    pairs = _without_logs(known, pairs)
     alike = similarities(engine, [parsed.record.id for parsed in known], pairs)
     order = np.argsort(-alike)
     found: list[Conflict] = []
@@ -113,6 +118,30 @@ def find_conflicts(
             likely += conflict.tier == "likely"
             last = similarity
     return sorted(found, key=_order)[:limit]
+
+
+def _without_logs(known: Sequence[ParsedRecord], pairs: Positions) -> Positions:
+    """Return the *pairs* without those inside a log of measures, of which the two newest count.
+
+    A log of measures, such as weights, are records of equal words and different numbers, of which
+    each of the ``MIN_LOG`` newest is in conflict with each. "Server 1 has" and "server 2 has" are
+    no log.
+    """
+    from ..statements import find_conflict
+
+    alike = defaultdict[tuple[object, ...], list[int]](list)
+    for place in sorted(range(len(known)), key=lambda place: known[place].age):
+        alike[known[place].record.namespace, known[place].features.main_words].append(place)
+    log, newest = np.full(len(known), -1), np.zeros(len(known), dtype=bool)
+    for number, places in enumerate(alike.values()):
+        told = {known[place].features.figures: known[place] for place in places}
+        last = list(told.values())[-MIN_LOG:]
+        if len(last) == MIN_LOG and all(find_conflict(*pair) for pair in combinations(last, 2)):
+            log[places] = number
+            newest[places[-2:]] = True
+    one, other = log[pairs].T
+    kept: Positions = pairs[(one < 0) | (one != other) | newest[pairs].all(axis=1)]
+    return kept
 
 
 def _order(conflict: Conflict) -> tuple[int, float, str, str]:

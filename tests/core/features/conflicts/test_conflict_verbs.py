@@ -42,6 +42,21 @@ def test_a_store_tells_its_conflicts_likely_ones_first(store: MemoryStore) -> No
     assert "value lyon / graz" in found[0].describe()
 
 
+def test_a_log_of_measures_is_no_heap_of_conflicts(store: MemoryStore) -> None:
+    weights = [f"Weight {kilos} kg" for kilos in (84, 83, 85, 82)]
+    store.store_many([*weights, *OFFICE])
+    assert len(store.conflicts()) == 7
+    store.store_many(["Weight 81 kg", "Weight 80 kg"])
+    found = told(store.conflicts())
+    assert sorted(found) == [OFFICE, ("Weight 81 kg", "Weight 80 kg")]
+
+
+def test_things_told_apart_by_a_number_are_no_log_of_measures(store: MemoryStore) -> None:
+    store.store_many(f"Server {number} has {8 * number} GB" for number in range(1, 9))
+    store.store("Server 4 has 64 GB")
+    assert told(store.conflicts()) == [("Server 4 has 32 GB", "Server 4 has 64 GB")]
+
+
 def test_similarities_are_the_same_however_many_are_reckoned_at_once(
     store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
