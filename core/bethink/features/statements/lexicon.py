@@ -132,7 +132,7 @@ UNITS = {
 }
 """The kind of value that a number with the unit is, and the size of the unit, by unit."""
 
-TIMES = frozenset(("year", "month", "day", "weekday"))
+TIMES = frozenset(("year", "quarter", "month", "day", "weekday"))
 """Kinds of values that name a time."""
 
 COUNTED = frozenset(("number", *(kind for kind, _ in UNITS.values())))

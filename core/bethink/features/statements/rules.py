@@ -254,6 +254,9 @@ def _denial(pair: _Pair) -> Finding | None:
     """Find a denial of a statement; a denied special case leaves the general case standing."""
     denied, said = (pair.x, pair.y) if pair.x.denied else (pair.y, pair.x)
     shared = len(pair.common)
+    # "Black and without sugar" denies nothing of "black".
+    if denied.scope.isdisjoint(said.bag) and denied.bag != said.bag:
+        return None
     # One shared word is a shared topic, not a shared claim.
     if shared < 2 and not (denied.bag == said.bag and _same_subject(denied, said)):
         return ("possible", "denial", pair.overlap) if _is_cancelled(denied, said) else None
@@ -441,6 +444,9 @@ def _value_tier(pair: _Pair, v: Value, w: Value) -> Tier | None:
     if v.kind == "identifier" and v.unit != w.unit:
         return None
     if not shared or _count_different_things(pair, v, w, shared):
+        return None
+    # The name of a person or firm alone says nothing on what is counted.
+    if v.near != w.near and shared <= pair.a.names | pair.b.names:
         return None
     # Words near a number say what is counted; the rest of the statement may be about more.
     count, share = len(shared), len(shared) / min(len(v.near), len(w.near))

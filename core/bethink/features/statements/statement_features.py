@@ -48,6 +48,8 @@ _ENDS = lazy_pattern(
     r"|, (?=(?:and|so|or|because|since|although|though|while|i|we|he|she|it|they|you|can|could|do"
     r"|also|especially|how|what) )| because | although "
 )
+# A title ends no sentence.
+_TITLE = lazy_pattern(r"\b(Dr|Mr|Mrs|Ms|Prof)\.(?= [A-Z])")
 _ADDRESS = lazy_pattern(r"[^\W_][\w.+-]{0,63}@[\w-]+(?:\.[\w-]+)+")
 # "us-east-1", "node_04", "v1.2", "a1b2c3d"; not "one-way" and "q1".
 _IDENTIFIER: Final = (
@@ -62,6 +64,7 @@ _TOKENS = lazy_pattern(
 _MILLION = lazy_pattern(r"(?<=\d) ?M\b")
 # A word without a capital before excludes headings: all words of a heading look like names.
 _NAMES = lazy_pattern(r"(?:\b[^\W\d_A-Z]\w*'?|[,'\"]) ((?:[A-Z][^\W\d_]+ ?)+)")
+_FIRST_NAME = lazy_pattern(r"^(?:[A-Z][^\W\d_]+ )+[A-Z][^\W\d_]+(?=[: ]|'s)")
 _OWNED = lazy_pattern(r"\W*(?:my|our|(?:the )?user's) ")
 _CONDITION = lazy_pattern(r"\W*(?:if|when|whenever|unless|for|in|on|during) [^,]*, ")
 # "Order 12 is", "Server A has", "Run 3:", "Q1 sales", but not "Python 3.9 is" and "v2 is".
@@ -176,7 +179,7 @@ class StatementFeatures:
 def extract_features(text: str) -> StatementFeatures:
     """Extract the features of a text; of a long text, only the first statements count."""
     told, emoji = split_emoji(straighten_quotes(_MILLION.sub(" million", text)))
-    text = unicodedata.normalize("NFKC", told)
+    text = _TITLE.sub(r"\1", unicodedata.normalize("NFKC", told))
     folded = text.casefold()
     # "Not only" and "no problem" deny nothing, so idioms go before denials are found.
     stating = _IDIOMS.sub(" ", folded)
@@ -251,7 +254,7 @@ def _set(items: Iterable[_T]) -> frozenset[_T]:
 
 def _find_names(text: str) -> str:
     addresses = _ADDRESS.findall(text) if "@" in text else ()
-    return " ".join((*_NAMES.findall(text), *addresses))
+    return " ".join((*_NAMES.findall(text), *_FIRST_NAME.findall(text), *addresses))
 
 
 def _roles(tokens: Sequence[str]) -> dict[str, frozenset[str]]:

@@ -89,6 +89,8 @@ def _parse_value(tokens: list[str], i: int) -> _Reading | None:
     amount = _amount(token)
     if (month := _month(tokens, i)) and len(amount) < 3:
         return _date("day", f"{month} {amount}")
+    if before == "q" and len(amount) == 1:
+        return _date("quarter", amount)
     if after in lex.HOURS or ":" in token:
         return _date("time", _clock(token, after))
     return _measure(amount, before, after, then)
