@@ -2,7 +2,8 @@
 
 Statistics (documents, lengths, document frequencies) are exact for the live documents at every
 moment. An author's name counts for the author's documents. A rare query word also matches
-synonyms or, in queries of another language than English, words with a common beginning.
+synonyms or, in queries of another language than English, words with a common beginning. A query
+word that no live document has may be misspelt: "recieve" finds "receive".
 """
 
 from __future__ import annotations
@@ -38,6 +39,13 @@ FORM_PREFIX: Final = 4
 
 FORM_LIKENESS: Final = 0.8
 """The similarity of two forms of a word, on the scale of synonyms."""
+
+MISSPELT_WEIGHT: Final = 0.7
+"""The weight of an occurrence of the word that a misspelt word, found nowhere, may stand for."""
+
+MIN_MISSPELT: Final = 5
+SURE_LETTERS: Final = 3
+"""A misspelt word has so many letters, and as many correct letters at the beginning."""
 
 _NO_POSITIONS: Final = np.empty(0, dtype=np.int32)
 _Word = tuple[Postings, float]  # where a term or a synonym of it occurs, and the weight
@@ -105,10 +113,23 @@ class Bm25(NamedTuple):
         found = self.keyword.postings([*terms, *(term for _, term, _ in near)])
         named, own = self._author_postings(terms), found[: len(terms)]
         words = [[(postings, 1.0)] for postings in own]
+        if not forms:
+            for at, (term, postings) in enumerate(zip(terms, own, strict=True)):
+                unknown = at not in named and term not in synonyms
+                if unknown and not self._live_size(postings):
+                    words[at] = [self._misspelt(term)]
         for (at, _, likeness), postings in zip(near, found[len(terms) :], strict=True):
             if postings and at not in named and self._is_rare(postings) and self._is_rare(own[at]):
                 words[at].append((postings, SYNONYM_WEIGHT * likeness**2))
         return self._term_scores(words, named)
+
+    def _misspelt(self, term: str) -> _Word:
+        """Return where the most frequent word occurs that differs from *term* by a slip."""
+        if len(term) < MIN_MISSPELT or not (term.isascii() and term.isalpha()):
+            return [], 1.0
+        near = self.keyword.starting_with(term[:SURE_LETTERS])
+        found = self.keyword.postings(each for each in near if _is_slip(term, each))
+        return max(found, key=self._live_size, default=[]), MISSPELT_WEIGHT
 
     def _forms(self, term: str) -> list[Synonym]:
         """Return the possible forms of a word in Latin letters, cut to equal beginnings."""
@@ -139,9 +160,13 @@ class Bm25(NamedTuple):
         """Return whether a word is rare enough to have synonyms, or to be a synonym."""
         most = max(RARE_DOCUMENTS, RARE_SHARE * self.live_count)
         size, dead = _size(postings), self.keyword.size - self.live_count
-        if most < size <= most + dead:
-            size = sum(int(np.count_nonzero(self.live[part])) for part, _ in postings)
-        return size <= most
+        return (self._live_size(postings) if most < size <= most + dead else size) <= most
+
+    def _live_size(self, postings: Postings) -> int:
+        """Return the number of live documents."""
+        if self.live_count == self.keyword.size:
+            return _size(postings)
+        return sum(int(np.count_nonzero(self.live[part])) for part, _ in postings)
 
     def _idf(self, frequency: int) -> float:
         return math.log(1 + (self.live_count - frequency + 0.5) / (frequency + 0.5))
@@ -194,6 +219,18 @@ class Bm25(NamedTuple):
             shares *= word / weights[number]
             by_author[number] = AuthorPostings(wrote, name / weights[number])
         return scores._replace(weights=weights, named=by_author)
+
+
+def _is_slip(one: str, other: str) -> bool:
+    """Return whether words differ by a letter more, less or other, or by two letters exchanged."""
+    differing = (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
+    at = next(differing, min(len(one), len(other)))
+    rest, others = one[at:], other[at:]
+    return (
+        rest[1:] in (others, others[1:])
+        or rest == others[1:]
+        or (rest[1::-1] == others[:2] and rest[2:] == others[2:])
+    )
 
 
 def _size(postings: Postings) -> int:

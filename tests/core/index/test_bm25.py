@@ -157,3 +157,46 @@ def test_only_the_living_count_for_how_frequent_a_word_is() -> None:
 
 def test_a_name_has_no_synonyms() -> None:
     assert shares(weighed(["@kid", "child"])) == {}
+
+
+def spelt(word: str, *kept: str, dead: int | None = None) -> list[int]:
+    """Return the documents of *kept*, each of a word, that have *word* or what it may stand for."""
+    index = KeywordIndex()
+    index.extend([[each] for each in kept])
+    alive = np.arange(len(kept)) != dead
+    ones, count = np.ones(len(kept), dtype=np.int32), int(alive.sum())
+    found = Bm25(index, ones, alive, count, count).score_terms([word])
+    return [] if found is None else found.documents[found.shares > 0].tolist()
+
+
+@pytest.mark.parametrize("word", ["calender", "calndar", "calenndar", "calednar", "calendar"])
+def test_a_word_of_no_document_finds_the_word_that_differs_by_a_slip(word: str) -> None:
+    assert spelt(word, "calendar", "calamari") == [0]
+
+
+@pytest.mark.parametrize(
+    ("word", "kept"),
+    [
+        ("callender", "calendar"),  # two letters
+        ("kalendar", "calendar"),  # at the beginning
+        ("bank", "band"),  # too short
+        ("v2345", "v2346"),
+    ],
+)
+def test_a_word_further_away_is_no_slip(word: str, kept: str) -> None:
+    assert spelt(word, kept) == []
+
+
+def test_a_misspelt_word_stands_for_the_word_of_most_living_documents() -> None:
+    assert spelt("planed", "planet", "planes", "planet") == [0, 2]
+    assert spelt("planed", "planed", "planet") == [0]
+    assert spelt("planed", "planed", "planet", dead=0) == [1]
+
+
+def test_a_word_with_synonyms_is_not_misspelt() -> None:
+    index = KeywordIndex()
+    index.extend([["contact"]])
+    one = np.ones(1, dtype=np.int32)
+    found = Bm25(index, one, one.astype(bool), 1, 1)
+    assert found.score_terms(["contract"], {"contract": [Synonym("deal", 1.0)]}) is None
+    assert found.score_terms(["contract"]) is not None
