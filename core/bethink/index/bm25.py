@@ -3,7 +3,7 @@
 Statistics (documents, lengths, document frequencies) are exact for the live documents at every
 moment. An author's name counts for the author's documents. A rare query word also matches
 synonyms or, in queries of another language than English, words with a common beginning. A query
-word that no live document has may be misspelt: "recieve" finds "receive".
+word that no live document has may be misspelt or an abbreviation: "recieve" finds "receive".
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ FORM_PREFIX: Final = 4
 FORM_LIKENESS: Final = 0.8
 """The similarity of two forms of a word, on the scale of synonyms."""
 
-MISSPELT_WEIGHT: Final = 0.7
-"""The weight of an occurrence of the word that a misspelt word, found nowhere, may stand for."""
+MEANT_WEIGHT: Final = 0.7
+"""The weight of an occurrence of the word that an unknown word of a query may stand for."""
 
-MIN_MISSPELT: Final = 5
+MIN_MEANT: Final = 4
 SURE_LETTERS: Final = 3
-"""A misspelt word has so many letters, and as many correct letters at the beginning."""
+"""The least letters of an unknown word that may stand for another, and of their beginning."""
 
 _NO_POSITIONS: Final = np.empty(0, dtype=np.int32)
 _Word = tuple[Postings, float]  # where a term or a synonym of it occurs, and the weight
@@ -117,19 +117,23 @@ class Bm25(NamedTuple):
             for at, (term, postings) in enumerate(zip(terms, own, strict=True)):
                 unknown = at not in named and term not in synonyms
                 if unknown and not self._live_size(postings):
-                    words[at] = [self._misspelt(term)]
+                    words[at] = [self._meant(term)]
         for (at, _, likeness), postings in zip(near, found[len(terms) :], strict=True):
             if postings and at not in named and self._is_rare(postings) and self._is_rare(own[at]):
                 words[at].append((postings, SYNONYM_WEIGHT * likeness**2))
         return self._term_scores(words, named)
 
-    def _misspelt(self, term: str) -> _Word:
-        """Return where the most frequent word occurs that differs from *term* by a slip."""
-        if len(term) < MIN_MISSPELT or not (term.isascii() and term.isalpha()):
+    def _meant(self, term: str) -> _Word:
+        """Return where the most frequent word occurs that an unknown *term* may stand for.
+
+        A slip is likelier than an abbreviation, "physio" for "physiotherapy" or the reverse.
+        """
+        if len(term) < MIN_MEANT or not (term.isascii() and term.isalpha()):
             return [], 1.0
         near = self.keyword.starting_with(term[:SURE_LETTERS])
-        found = self.keyword.postings(each for each in near if _is_slip(term, each))
-        return max(found, key=self._live_size, default=[]), MISSPELT_WEIGHT
+        slips = [each for each in near if len(term) > MIN_MEANT and _is_slip(term, each)]
+        found = self.keyword.postings(slips or [each for each in near if _is_cut(term, each)])
+        return max(found, key=self._live_size, default=[]), MEANT_WEIGHT
 
     def _forms(self, term: str) -> list[Synonym]:
         """Return the possible forms of a word in Latin letters, cut to equal beginnings."""
@@ -231,6 +235,11 @@ def _is_slip(one: str, other: str) -> bool:
         or rest == others[1:]
         or (rest[1::-1] == others[:2] and rest[2:] == others[2:])
     )
+
+
+def _is_cut(one: str, other: str) -> bool:
+    """Return whether *other* is longer than *one* at the end, or shorter, but no short word."""
+    return other.startswith(one) or (len(other) > MIN_MEANT and one.startswith(other))
 
 
 def _size(postings: Postings) -> int:

@@ -187,6 +187,18 @@ def test_a_word_further_away_is_no_slip(word: str, kept: str) -> None:
     assert spelt(word, kept) == []
 
 
+@pytest.mark.parametrize(
+    ("word", "kept"), [("physio", "physioth"), ("physioth", "physio"), ("spec", "specif")]
+)
+def test_an_abbreviation_and_the_whole_word_find_each_other(word: str, kept: str) -> None:
+    assert spelt(word, kept, "physics", "spell") == [0]
+
+
+def test_a_short_word_stands_for_no_longer_word() -> None:
+    assert spelt("carpet", "carp") == []
+    assert spelt("app", "applic") == []
+
+
 def test_a_misspelt_word_stands_for_the_word_of_most_living_documents() -> None:
     assert spelt("planed", "planet", "planes", "planet") == [0, 2]
     assert spelt("planed", "planed", "planet") == [0]
