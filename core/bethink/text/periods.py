@@ -55,14 +55,18 @@ _BEFORE: Final = lazy_pattern(
     r"|(?:first|second|third|fourth|last) (?:\w+ )?(?:half|quarter|weekend|week|days) (?:of|in))"
     r"[ -](?:in )?)?"
     r"(?P<in>(?<=since )|(?<=after )|(?<=before )|(?<=until )"
-    r"|(?:in|during|of|for|from|over|around|on|at|last|this|past) )?"
+    r"|(?:in|during|of|for|from|over|around|last|this|past) )?(?P<at>(?:at|on) )?"
     r"(?:(?:the|last|this|past) )*$"
 )
 _BETWEEN: Final = lazy_pattern(
     r"\b(?:between|from) (\S+(?: \S+)?(?: \d{4})?) (?:and|to|until) (\S+(?: \S+){0,2})"
 )
+# "In Spring" may be the name of a framework, "from Summer" of a girl.
+_NAMES: Final = lazy_pattern(
+    r"(?<!the )(?<!last )(?<!this )(?<!past )\b(?:Spring|Summer|Winter)\b(?!(?: of)? \d{4})"
+)
 _MAY_NAME: Final = lazy_pattern(
-    r"day\b|last|tonight|this|ago|past|previous|weekend|of the|\d{4}|q[1-4]"
+    r"day\b|last|tonight|this|ago|past|previous|weekend|the (?:week|month|year)|\d{4}|q[1-4]"
     rf"|{'|'.join((*_SEASONS, *_FEASTS))}|(?:sept|{'|'.join(name[:3] for name in MONTHS)})\b"
     rf"|{'|'.join(MONTHS)}"
 )
@@ -77,7 +81,7 @@ class Period(NamedTuple):
 
 def asked_periods(text: str, now: float) -> list[Period]:
     """Return the periods that *text*, asked at the time *now*, names."""
-    rest, moment = text.lower().replace("\u2019", "'"), utc(now)
+    rest, moment = _NAMES.sub("|", text).lower().replace("\u2019", "'"), utc(now)
     if moment is None or not _MAY_NAME.search(rest):
         return []
     if between := _BETWEEN.search(rest):
@@ -87,11 +91,12 @@ def asked_periods(text: str, now: float) -> list[Period]:
             return [Period(start, end if end > start else now)]
     today = moment.replace(hour=0, minute=0, second=0, microsecond=0)
     found = []
-    for pattern, rule, sign in _RULES:
+    for pattern, rule, signs in _RULES:
         for match in pattern.finditer(rest):
             start, end = match.span()
             before = cast("re.Match[str]", _BEFORE.search(rest, max(start - 50, 0), start))
-            if sign and before["part"] is None and before[sign] is None:
+            told = ("part", *signs)
+            if signs and all(before[sign] is None for sign in told):
                 continue
             rest = rest[: before.start()] + "|" * (end - before.start()) + rest[end:]
             try:
@@ -266,10 +271,10 @@ def _year(match: re.Match[str], today: datetime) -> _Days:
 
 
 # A rule does not see what an earlier rule has matched. A name that may be no time, or to come,
-# needs a sign before: "in" for a preposition, or "part" for "the first half of" and the like.
-_RULES: Final[tuple[tuple[re.Pattern[str], _Rule, str], ...]] = tuple(
-    (lazy_pattern(rf"\b(?:{pattern})\b"), rule, sign)
-    for pattern, rule, sign in (
+# needs a sign before: "in" and "at" for prepositions, "part" for "the first half of" and the like.
+_RULES: Final[tuple[tuple[re.Pattern[str], _Rule, tuple[str, ...]], ...]] = tuple(
+    (lazy_pattern(rf"\b(?:{pattern})\b"), rule, tuple(signs.split()))
+    for pattern, rule, signs in (
         (r"yesterday|last night", _yesterday, ""),
         (r"today|tonight|this (?:morning|afternoon|evening)", _today, ""),
         (r"(?P<date>\d{4}-\d\d-\d\d)", _date, ""),
@@ -280,8 +285,9 @@ _RULES: Final[tuple[tuple[re.Pattern[str], _Rule, str], ...]] = tuple(
         (rf"q(?P<quarter>[1-4])(?:(?: of)? {_YEAR})?", _quarter, ""),
         (rf"(?P<season>{'|'.join(_SEASONS)})(?: of)? {_YEAR}", _season, ""),
         (rf"(?P<season>{'|'.join(_SEASONS)})(?P<year>)", _season, "in"),
-        (rf"(?P<feast>{'|'.join(_FEASTS)})(?:'s)?(?: day)?(?: {_YEAR})?", _feast, "in"),
-        (_YEAR, _year, "in"),
+        (rf"(?P<feast>{'|'.join(_FEASTS)})(?:'s)?(?: day)?(?: {_YEAR})?", _feast, "in at"),
+        (_YEAR, _year, "bound"),
+        (rf"(?:in|during|of|for|from) {_YEAR}", _year, ""),
         (rf"{_COUNT}{_UNIT}s? ago", _ago, ""),
         (rf"(?:last|past|previous) {_COUNT}{_UNIT}s?", _last_few, ""),
         (r"past (?P<count>)(?P<unit>week|month|year)", _last_few, ""),
