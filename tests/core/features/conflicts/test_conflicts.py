@@ -504,6 +504,13 @@ def test_one_sentence_of_a_long_turn_is_enough() -> None:
     assert tier(one, other) == "likely"
 
 
+def test_a_sentence_of_two_long_texts_is_a_possible_conflict() -> None:
+    one, other = "The limit is 10 boats. ", "The limit is 20 boats. "
+    rest = "".join(f"Ann met guest {letter}. " for letter in "bcdefghijk")
+    assert tier(one + rest, other) == tier(one, other + rest) == "likely"
+    assert tier(one + rest, other + rest) == "possible"
+
+
 def test_code_is_not_what_is_said() -> None:
     one = "My form is fine.\n```python\nlimit = 10 forms\n```"
     other = "My form is fine.\n```python\nlimit = 20 forms\n```"
