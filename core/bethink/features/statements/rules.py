@@ -113,7 +113,7 @@ def _find_all(a: StatementFeatures, b: StatementFeatures) -> list[Finding]:
 def _may_conflict(x: Statement, y: Statement) -> bool:
     """Return whether any rule but ``_values`` can apply: a cheap test that most pairs fail."""
     if x.denied != y.denied:
-        return x.bag == y.bag or len(x.bag & y.bag) > 1
+        return x.bag == y.bag or len(x.bag & y.bag) + _shared_values(x, y) > 1
     return (
         x.first == y.first
         or (x.personal and y.personal)
@@ -257,21 +257,29 @@ def _is_passing(pair: _Pair) -> bool:
 def _denial(pair: _Pair) -> Finding | None:
     """Find a denial of a statement; a denied special case leaves the general case standing."""
     denied, said = (pair.x, pair.y) if pair.x.denied else (pair.y, pair.x)
-    shared = len(pair.common)
+    words, values = len(pair.common), _shared_values(denied, said)
     # "Black and without sugar" denies nothing of "black".
     if denied.scope.isdisjoint(said.bag) and denied.bag != said.bag:
         return None
-    # One shared word is a shared topic, not a shared claim.
-    if shared < 2 and not (denied.bag == said.bag and _same_subject(denied, said)):
+    # One shared word or value is a shared topic, not a shared claim.
+    if words + values < 2 and not (denied.bag == said.bag and _same_subject(denied, said)):
         return ("possible", "denial", pair.overlap) if _is_cancelled(denied, said) else None
-    whole = shared >= MOST_SHARED * len(denied.bag) or _is_denied_whole(pair, denied, said)
-    if whole and not _owners_differ(pair, pair.common):
+    size = len(denied.bag) + (len(denied.values) if values else 0)
+    most = words + values >= MOST_SHARED * size
+    if (most or _is_denied_whole(pair, denied, said)) and not _owners_differ(pair, pair.common):
         return "likely", "denial", pair.overlap
     # Words before the denial belong to the subject; only words after are denied.
     covered = len(denied.scope & said.bag) >= HALF_SHARED * len(denied.scope)
     if covered or pair.overlap >= HALF_SHARED:
         return "possible", "denial", pair.overlap
     return None
+
+
+def _shared_values(x: Statement, y: Statement) -> int:
+    """Return how many values both statements have: "never on Fridays", "every Friday"."""
+    if not (x.values and y.values):
+        return 0
+    return len({(v.kind, v.amount) for v in x.values} & {(v.kind, v.amount) for v in y.values})
 
 
 def _is_denied_whole(pair: _Pair, denied: Statement, said: Statement) -> bool:
