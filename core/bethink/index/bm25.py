@@ -40,11 +40,11 @@ FORM_PREFIX: Final = 4
 FORM_LIKENESS: Final = 0.8
 """The similarity of two forms of a word, on the scale of synonyms."""
 
-MEANT_WEIGHT: Final = 0.7
+FUZZY_WEIGHT: Final = 0.7
 """The weight of an occurrence of the word that an unknown word of a query may stand for."""
 
-MIN_MEANT: Final = 4
-SURE_LETTERS: Final = 3
+MIN_FUZZY: Final = 4
+FUZZY_PREFIX: Final = 3
 """The least letters of an unknown word that may stand for another, and of their beginning."""
 
 _NO_POSITIONS: Final = np.empty(0, dtype=np.int32)
@@ -101,11 +101,14 @@ class Bm25(NamedTuple):
         self,
         terms: Sequence[str],
         synonyms: Mapping[str, Sequence[Synonym]] = _NO_SYNONYMS,
+        *,
         forms: bool = False,
+        fuzzy: bool = False,
     ) -> TermScores | None:
         """Return the BM25 scores of *terms*, None if no term and no synonym of *synonyms* occurs.
 
-        With *forms*, words with a common beginning count as synonyms.
+        With *forms*, words with a common beginning count as synonyms. With *fuzzy*, a term that no
+        live document has stands for the word that the term may be misspelt or abbreviated from.
         """
         near = [(at, *each) for at, term in enumerate(terms) for each in synonyms.get(term, ())]
         if forms:
@@ -113,27 +116,27 @@ class Bm25(NamedTuple):
         found = self.keyword.postings([*terms, *(term for _, term, _ in near)])
         named, own = self._author_postings(terms), found[: len(terms)]
         words = [[(postings, 1.0)] for postings in own]
-        if not forms:
+        if fuzzy:
             for at, (term, postings) in enumerate(zip(terms, own, strict=True)):
                 unknown = at not in named and term not in synonyms
                 if unknown and not self._live_size(postings):
-                    words[at] = [self._meant(term)]
+                    words[at] = [self._fuzzy_match(term)]
         for (at, _, likeness), postings in zip(near, found[len(terms) :], strict=True):
             if postings and at not in named and self._is_rare(postings) and self._is_rare(own[at]):
                 words[at].append((postings, SYNONYM_WEIGHT * likeness**2))
         return self._term_scores(words, named)
 
-    def _meant(self, term: str) -> _Word:
+    def _fuzzy_match(self, term: str) -> _Word:
         """Return where the most frequent word occurs that an unknown *term* may stand for.
 
         A slip is likelier than an abbreviation, "physio" for "physiotherapy" or the reverse.
         """
-        if len(term) < MIN_MEANT or not (term.isascii() and term.isalpha()):
+        if len(term) < MIN_FUZZY or not (term.isascii() and term.isalpha()):
             return [], 1.0
-        near = self.keyword.starting_with(term[:SURE_LETTERS])
-        slips = [each for each in near if len(term) > MIN_MEANT and _is_slip(term, each)]
+        near = self.keyword.starting_with(term[:FUZZY_PREFIX])
+        slips = [each for each in near if len(term) > MIN_FUZZY and _is_slip(term, each)]
         found = self.keyword.postings(slips or [each for each in near if _is_cut(term, each)])
-        return max(found, key=self._live_size, default=[]), MEANT_WEIGHT
+        return max(found, key=self._live_size, default=[]), FUZZY_WEIGHT
 
     def _forms(self, term: str) -> list[Synonym]:
         """Return the possible forms of a word in Latin letters, cut to equal beginnings."""
@@ -239,7 +242,7 @@ def _is_slip(one: str, other: str) -> bool:
 
 def _is_cut(one: str, other: str) -> bool:
     """Return whether *other* is longer than *one* at the end, or shorter, but no short word."""
-    return other.startswith(one) or (len(other) > MIN_MEANT and one.startswith(other))
+    return other.startswith(one) or (len(other) > MIN_FUZZY and one.startswith(other))
 
 
 def _size(postings: Postings) -> int:

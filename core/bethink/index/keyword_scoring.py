@@ -61,7 +61,7 @@ def keyword_scores(index: ScopeIndex | JoinedIndex, query: Query) -> Floats:
     documents = Bm25(
         keyword, columns["length"], columns["live"], index.live_count, index.live_terms
     )
-    terms = documents.score_terms(query.terms, query.synonyms, query.forms)
+    terms = documents.score_terms(query.terms, query.synonyms, forms=query.forms, fuzzy=query.fuzzy)
     if terms is None:
         scores = np.zeros(index.size)
     else:

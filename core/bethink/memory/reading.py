@@ -299,7 +299,7 @@ def asked_question(engine: Engine, request: Request) -> Question:
     words = read_query(text)._replace(periods=asked_periods(text, now))
     return Question(
         query=request.query,
-        words=words._replace(synonyms={}) if request.mode == "keyword" else words,
+        words=words._replace(synonyms={}, fuzzy=False) if request.mode == "keyword" else words,
         vector=vector,
         k=request.k,
         now=now,

@@ -1,4 +1,4 @@
-"""The periods that an English question names: "last Friday", "in early May", "over Easter".
+"""The periods that an English question names: "last Friday", "in early May", "over Christmas".
 
 Days are days in UTC, as everywhere. A month, season or feast without a year and a day of the week
 are the latest before the question. "This weekend" and "on Friday" may be to come, and name no
@@ -30,11 +30,9 @@ _NUMBERS: Final = {
     "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12,
 }  # fmt: skip
 _SEASONS: Final = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}  # first months
-_FEASTS: Final = {  # the month, the day and the number of days; month 0 is Easter Sunday
-    "christmas eve": (12, 24, 1), "christmas": (12, 24, 3), "boxing": (12, 26, 1),
-    "new year's eve": (12, 31, 1), "new year": (12, 31, 2), "valentine": (2, 14, 1),
-    "halloween": (10, 31, 1), "good friday": (0, -2, 1), "easter sunday": (0, 0, 1),
-    "easter monday": (0, 1, 1), "easter": (0, -2, 4),
+_FEASTS: Final = {  # the month, the day and the number of days
+    "christmas eve": (12, 24, 1), "christmas": (12, 24, 3), "new year's eve": (12, 31, 1),
+    "new year": (12, 31, 2), "halloween": (10, 31, 1),
 }  # fmt: skip
 _PARTS: Final = {  # which part, of how many
     "early": (0, 3), "beginning": (0, 3), "start": (0, 3), "mid": (1, 3), "middle": (1, 3),
@@ -55,7 +53,7 @@ _BEFORE: Final = lazy_pattern(
     r"|(?:first|second|third|fourth|last) (?:\w+ )?(?:half|quarter|weekend|week|days) (?:of|in))"
     r"[ -](?:in )?)?"
     r"(?P<in>(?<=since )|(?<=after )|(?<=before )|(?<=until )"
-    r"|(?:in|during|of|for|from|over|around|last|this|past) )?(?P<at>(?:at|on) )?"
+    r"|(?:in|during|of|over|around|last|this|past) )?(?P<at>(?:at|on) )?"
     r"(?:(?:the|last|this|past) )*$"
 )
 _BETWEEN: Final = lazy_pattern(
@@ -234,24 +232,8 @@ def _season(match: re.Match[str], today: datetime) -> _Days:
 
 def _feast(match: re.Match[str], today: datetime) -> _Days:
     month, day, length = _FEASTS[match["feast"]]
-    if month:
-        first = _latest(match, today, month, day)
-        return first, first + length * _DAY
-    years = [int(match["year"])] if match["year"] else [today.year, today.year - 1]
-    sundays = (_easter(today.replace(year=year, month=1, day=1)) + day * _DAY for year in years)
-    first = next(first for first in sundays if match["year"] or first <= today)
+    first = _latest(match, today, month, day)
     return first, first + length * _DAY
-
-
-def _easter(day: datetime) -> datetime:
-    """Return Easter Sunday of the day's year, by the rule of Meeus, Jones and Butcher."""
-    golden, (century, years) = day.year % 19, divmod(day.year, 100)
-    moon = 19 * golden + century - century // 4 - (8 * century + 13) // 25 + 15
-    epact = moon % 30
-    weekday = (32 + 2 * (century % 4) + 2 * (years // 4) - epact - years % 4) % 7
-    late = (golden + 11 * epact + 22 * weekday) // 451
-    month, place = divmod(epact + weekday - 7 * late + 114, 31)
-    return day.replace(month=month, day=place + 1)
 
 
 def _latest(match: re.Match[str], today: datetime, month: int, day: int) -> datetime:

@@ -66,7 +66,8 @@ class Query(NamedTuple):
     ``about_replies``: the query may ask for an assistant's words, since the query addresses an
     assistant or may not be English. ``about_times``: the query asks, in
     English, when or how long. ``synonyms`` are the synonyms of the terms, none if the query looks
-    foreign. ``forms``: the query looks foreign, and the stemmer knows no foreign forms of words.
+    foreign. ``fuzzy``: a term that no memory has may be misspelt, or an abbreviation.
+    ``forms``: the query looks foreign, and the stemmer knows no foreign forms of words.
     ``periods`` are the periods that the query names; ``is_question``: the query ends or begins like
     a question.
     """
@@ -76,6 +77,7 @@ class Query(NamedTuple):
     about_times: bool = False
     synonyms: Mapping[str, Sequence[Synonym]] = MappingProxyType({})
     forms: bool = False
+    fuzzy: bool = False
     periods: Sequence[Period] = ()
     is_question: bool = False
 
@@ -117,6 +119,7 @@ def read_query(text: str) -> Query:
         about_times=_TIME_QUESTION.search(" ".join(tokens).lower()) is not None,
         synonyms={term: like for term in found if english >= 0 and (like := synonyms(term))},
         forms=english < 0,
+        fuzzy=english >= 0,
         is_question=is_question(text) or not _ASKING.isdisjoint(map(str.lower, tokens[:1])),
     )
 

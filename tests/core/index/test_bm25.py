@@ -165,7 +165,7 @@ def spelt(word: str, *kept: str, dead: int | None = None) -> list[int]:
     index.extend([[each] for each in kept])
     alive = np.arange(len(kept)) != dead
     ones, count = np.ones(len(kept), dtype=np.int32), int(alive.sum())
-    found = Bm25(index, ones, alive, count, count).score_terms([word])
+    found = Bm25(index, ones, alive, count, count).score_terms([word], fuzzy=True)
     return [] if found is None else found.documents[found.shares > 0].tolist()
 
 
@@ -210,5 +210,7 @@ def test_a_word_with_synonyms_is_not_misspelt() -> None:
     index.extend([["contact"]])
     one = np.ones(1, dtype=np.int32)
     found = Bm25(index, one, one.astype(bool), 1, 1)
-    assert found.score_terms(["contract"], {"contract": [Synonym("deal", 1.0)]}) is None
-    assert found.score_terms(["contract"]) is not None
+    like = {"contract": [Synonym("deal", 1.0)]}
+    assert found.score_terms(["contract"], like, fuzzy=True) is None
+    assert found.score_terms(["contract"], fuzzy=True) is not None
+    assert found.score_terms(["contract"]) is None

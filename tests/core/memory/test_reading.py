@@ -369,6 +369,14 @@ def test_a_word_is_found_by_a_synonym_unless_words_alone_are_looked_for() -> Non
         assert store.recall("where are the kids", mode="keyword") == []
 
 
+def test_a_misspelt_word_is_found_unless_words_alone_are_looked_for() -> None:
+    with MemoryStore(embedder=HashEmbedder(64)) as store:
+        store.store("The calendar hangs in the kitchen.")
+        (hit,) = store.recall("where is the calender", touch=False)
+        assert hit.explain().signals["keyword"] > 0
+        assert store.recall("where is the calender", mode="keyword") == []
+
+
 @pytest.fixture
 def cats(clock: Clock) -> Iterator[MemoryStore]:
     """Return a store of six records, each in another plight."""
