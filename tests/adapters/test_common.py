@@ -13,11 +13,13 @@ from typing import Any
 import pytest
 
 from bethink import MemoryStore, MissingExtraError
+from bethink.adapting import MAX_CONTENT
 from bethink_adapters.langchain import chain_memory
 from bethink_adapters.langchain.chains import _adapter
 from bethink_adapters.shared.extras import REQUIREMENTS, needs
 from bethink_adapters.shared.opening import open_store
 from bethink_adapters.shared.recalling import Recalling
+from bethink_adapters.shared.texts import present, storable
 
 from .makers import MAKERS, is_importable, make, makeable, named
 
@@ -239,3 +241,14 @@ store.recall("tea")  # an access, which is written late
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
     with MemoryStore(tmp_path / "memory.db") as store:
         assert store.all()[0].access_count == 1
+
+
+@pytest.mark.parametrize(
+    "told",
+    ["I am Ann", "", "\n", "I am \udc80", "Ann" * MAX_CONTENT, " " * MAX_CONTENT + "I am Ann"],
+    ids=["text", "empty", "blank", "surrogate", "long", "blank at first"],
+)
+def test_a_text_that_nobody_edited_comes_back_whole(store: MemoryStore, told: str) -> None:
+    record = store.store(storable(told, MAX_CONTENT), value={"text": told})
+    assert present(told, store.update(record.id, tags=["name"]).content) == told
+    assert present(told, store.update(record.id, content="I am Bob").content) == "I am Bob"

@@ -113,10 +113,13 @@ IMAGE = {"type": "input_image", "image_url": "data:,"}
 CALL = {"type": "function_call", "call_id": "c1", "name": "weather", "arguments": "{}"}
 
 
-def spoken(**part: Any) -> dict[str, Any]:
+def answer(*parts: Any) -> dict[str, Any]:
     """Return an answer of the model as the SDK writes answers."""
-    content = [{"type": "output_text", "logprobs": [], **part}]
-    return {"type": "message", "id": "m1", "role": "assistant", "content": content}
+    return {"type": "message", "id": "m1", "role": "assistant", "content": list(parts)}
+
+
+def spoken(**part: Any) -> dict[str, Any]:
+    return answer({"type": "output_text", "logprobs": [], **part})
 
 
 @pytest.mark.parametrize(
@@ -130,6 +133,14 @@ def spoken(**part: Any) -> dict[str, Any]:
         (
             spoken(text="In Graz", annotations=[{"type": "url_citation", "start_index": 3}]),
             spoken(text="In Lyon", annotations=[]),
+        ),
+        (
+            answer({"type": "output_text", "text": "In"}, {"type": "refusal", "refusal": "Graz"}),
+            answer({"type": "output_text", "text": "In Lyon"}),
+        ),
+        (
+            answer({"type": "refusal", "refusal": "Not in Graz"}),
+            answer({"type": "refusal", "refusal": "In Lyon"}),
         ),
         (CALL, CALL),
     ],

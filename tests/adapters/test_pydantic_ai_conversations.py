@@ -149,6 +149,22 @@ def test_an_edited_message_comes_back_as_edited(store: MemoryStore) -> None:
     assert again.messages == given
 
 
+def test_an_edited_spoken_message_comes_back_without_the_sound(store: MemoryStore) -> None:
+    kept = MemoryConversations(store)
+    sound = BinaryContent(b"RIFF\xff", media_type="audio/wav")
+    given: list[ModelMessage] = [
+        ModelRequest(parts=[SpeechPart(speaker="user", transcript="In Graz", audio=sound)]),
+        ModelResponse(parts=[SpeechPart(speaker="assistant", transcript="Noted.", audio=sound)]),
+    ]
+    now(kept.save(Conversation(conversation_id="c", messages=list(given))))
+    edit(store, "In Graz", "In Lyon")
+    loaded = now(kept.load("c"))
+    assert loaded is not None
+    prompt, reply = loaded.messages
+    assert prompt.parts == [SpeechPart(speaker="user", transcript="In Lyon")]
+    assert reply == given[1]
+
+
 @pytest.mark.parametrize("text", ["\udc80", "In Rome \ud83d.", "\udfffOslo"])
 def test_a_lone_surrogate_comes_back(store: MemoryStore, text: str) -> None:
     messages: list[ModelMessage] = [

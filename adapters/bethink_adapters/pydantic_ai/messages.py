@@ -96,13 +96,15 @@ def with_words(message: ModelMessage, content: str) -> ModelMessage:
         if not any(spoken_texts([replace(edited, parts=[part])])):
             parts.append(part)
         elif left:
-            parts.append(replace(part, content=_with_text(part.content, left.pop())))
+            parts.append(_with_text(part, left.pop()))
     return cast("ModelMessage", replace(edited, parts=parts))
 
 
-def _with_text(content: Any, text: str) -> Any:
-    """Return the *content* of a part with *text* in place of the texts."""
-    if isinstance(content, str):
-        return text
-    others = [each for each in content if not isinstance(getattr(each, "content", each), str)]
-    return [text, *others]
+def _with_text(part: Any, text: str) -> Any:
+    """Return *part* with *text* in place of the texts; the sound of a former text is dropped."""
+    if part.part_kind == "speech":
+        return replace(part, transcript=text, audio=None, timestamps=None)
+    if isinstance(part.content, str):
+        return replace(part, content=text)
+    others = [each for each in part.content if not isinstance(getattr(each, "content", each), str)]
+    return replace(part, content=[text, *others])

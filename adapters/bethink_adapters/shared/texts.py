@@ -18,7 +18,7 @@ Query = TypeVar("Query", str, str | None)
 _decode: Final = json.JSONDecoder(parse_constant=str).decode
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _LEVELS: Final = 128  # as in the store
-_TEXT_KINDS: Final = ("text", "input_text", "output_text")
+_TEXT_KINDS: Final = ("text", "input_text", "output_text", "refusal")
 _NOTES: Final = ("annotations", "logprobs")
 
 
@@ -46,9 +46,10 @@ def present(told: object, content: str) -> str:
     """
     if not isinstance(told, str):
         return content
-    if content == told or content == storable(told, MAX_CONTENT):
+    kept = storable(told, MAX_CONTENT)
+    if content in (told, kept):
         return told
-    return content if (content or told).strip() else told
+    return content if (content or kept).strip() else told
 
 
 def present_values(log: MessageLog, last: int | None, edit: Callable[[Any, str], Any]) -> list[Any]:
@@ -69,23 +70,24 @@ def with_content(
     if not isinstance(parts, str | list):
         return message
     given = [{"type": "text", "text": parts}] if isinstance(parts, str) else parts
-    texts = [part for part in given if _is_text(part)]
-    former = joint.join(part["text"] for part in texts) if told is None else told
+    texts = [(part, field) for part in given if (field := _text_field(part))]
+    former = joint.join(part[field] for part, field in texts) if told is None else told
     text = present(former, content)
     if not texts or text == former:
         return message
-    first = {**texts[0], "text": text, **{note: [] for note in _NOTES if note in texts[0]}}
+    shown, field = texts[0]
+    first = {**shown, field: text, **{note: [] for note in _NOTES if note in shown}}
     kept = [
-        first if part is texts[0] else part
-        for part in given
-        if part is texts[0] or not _is_text(part)
+        first if part is shown else part for part in given if part is shown or not _text_field(part)
     ]
     return {**message, name: text if isinstance(parts, str) else kept}
 
 
-def _is_text(part: Any) -> bool:
+def _text_field(part: Any) -> str | None:
+    """Return the name of the field with the text in a *part*; None for parts of other kinds."""
     kind = part.get("type", part.get("block_type")) if isinstance(part, Mapping) else None
-    return kind in _TEXT_KINDS and isinstance(part["text"], str)
+    field = "refusal" if kind == "refusal" else "text"
+    return field if kind in _TEXT_KINDS and isinstance(part.get(field), str) else None
 
 
 def digest(text: str) -> str:
