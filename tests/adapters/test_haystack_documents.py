@@ -21,6 +21,7 @@ from haystack.components.retrievers import TextEmbeddingRetriever
 from haystack.core.serialization import allow_deserialization_module
 from haystack.dataclasses import ByteStream, SparseEmbedding
 from haystack.document_stores.errors import DuplicateDocumentError
+from haystack.document_stores.in_memory import InMemoryDocumentStore
 from haystack.document_stores.types import DuplicatePolicy
 from haystack.errors import FilterError
 from haystack.utils.filters import document_matches_filter
@@ -259,6 +260,20 @@ def test_filters_mean_what_haystack_means(documents: BethinkDocumentStore) -> No
             passing = [each.id for each in written if document_matches_filter(filters, each)]
             found = [each.id for each in documents.filter_documents(filters)]
             assert found == passing, filters
+
+
+def test_the_least_and_greatest_values_are_those_of_haystack(
+    documents: BethinkDocumentStore,
+) -> None:
+    theirs: Any = InMemoryDocumentStore()
+    metas: list[dict[str, Any]] = [{name: value} for name in "abc" for value in VALUES]
+    metas += [{"d": 2.5}, {"d": [1]}, {"d": 1}, {"e": "y"}, {"e": {"c": 1}}, {"e": "x"}, {"f": [1]}]
+    written = [Document(id=str(at), content="x", meta=meta) for at, meta in enumerate(metas)]
+    for kept in (documents, theirs):
+        kept.write_documents(written)
+    for field in "abcdefg":
+        found = documents.get_metadata_field_min_max(field)
+        assert found == theirs.get_metadata_field_min_max(field), field
 
 
 def test_what_cannot_pass_a_filter_is_not_even_read(store: MemoryStore) -> None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from haystack import Document
 
 _TYPES: Final = {"bool": "boolean", "int": "int", "float": "float"}
+_ORDERED: Final = (str, int, float)
 
 
 class MetaFields(ABC):
@@ -45,8 +46,8 @@ class MetaFields(ABC):
         return fields
 
     def get_metadata_field_min_max(self, metadata_field: str) -> dict[str, Any]:
-        """Return the least and the greatest value; None where values do not compare."""
-        values = self._values(metadata_field)
+        """Return the least and the greatest text or number; None where values do not compare."""
+        values = [each for each in self._values(metadata_field) if isinstance(each, _ORDERED)]
         try:
             return {"min": min(values), "max": max(values)}
         except (TypeError, ValueError):
