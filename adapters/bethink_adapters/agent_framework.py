@@ -43,7 +43,7 @@ from .shared.opening import StoreOrPath, open_store
 from .shared.recalling import Recalling
 from .shared.subclassing import made_on, refuse_unknown
 from .shared.texts import jsonable, present_values, storable, with_content
-from .shared.turns import aremember_turns, id_text, thread_name, turn
+from .shared.turns import alone, aremember_turns, id_text, thread_name, turn
 
 __all__ = ["MemoryHistory", "MemoryRecall", "erase_user"]
 
@@ -126,9 +126,8 @@ class MemoryHistory(_History):
 
     async def clear(self, session_id: str | None) -> None:
         """Forget, or with ``erase`` erase, the messages of a session."""
-        log = self._log(session_id)
         delete = self.store.erase if self.erase else self.store.forget
-        await finish_in_thread(delete, namespace=log.namespace)
+        await finish_in_thread(delete, namespace=self._log(session_id).namespace)
 
     def _log(self, session_id: str | None) -> MessageLog:
         session = id_text("session_id", "" if session_id is None else session_id)
@@ -236,9 +235,10 @@ def _turn(message: Message, agent: Any, id: str | None = None, **marks: bool) ->
 
 def _append(log: MessageLog, items: Sequence[dict[str, Any]]) -> None:
     """Add the new messages among *items* to *log*; correct the known messages with other texts."""
-    tail = [_identity(value) for value in log.values(2 * len(items) + 1)]
-    known = _count_known(tail, [_identity(item["value"]) for item in items])
-    log.append([item for n, item in enumerate(items) if not _is_held(log, item) and n >= known])
+    with alone(log.namespace):
+        tail = [_identity(value) for value in log.values(2 * len(items) + 1)]
+        known = _count_known(tail, [_identity(item["value"]) for item in items])
+        log.append([item for n, item in enumerate(items) if not _is_held(log, item) and n >= known])
 
 
 def _is_held(log: MessageLog, item: dict[str, Any]) -> bool:

@@ -9,6 +9,7 @@ import math
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -49,8 +50,6 @@ from .contract import (
 )
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "agent_framework_chat.py"
-
-
 FAILURE = "raise"
 
 
@@ -277,6 +276,14 @@ def test_the_same_conversation_handed_over_again_adds_nothing(store: MemoryStore
     for _ in range(2):
         tell(history, "one?", "1", "two?", "2")
     assert told_in(history) == "one? 1 two? 2"
+
+
+@pytest.mark.parametrize("id", [None, "q1"])
+def test_a_conversation_saved_by_several_at_once_is_kept_once(tmp_path: Path, id: Any) -> None:
+    with MemoryStore(tmp_path / "memory.db") as store, ThreadPoolExecutor(8) as pool:
+        history = MemoryHistory(store)
+        list(pool.map(lambda _: tell(history, "Hi.", "Hello.", "Bye.", id=id), range(8)))
+        assert told_in(history) == "Hi. Hello. Bye."
 
 
 def test_an_edited_message_takes_the_place_of_its_text(store: MemoryStore) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from bethink import MemoryRecord, ValidationError
 from bethink.adapting import (
@@ -19,6 +18,7 @@ from bethink.adapting import (
 from ..shared.extras import require
 from ..shared.opening import StoreOrPath, open_store, path_of
 from ..shared.texts import askable, written
+from ..shared.turns import alone
 from .documents import narrowed, to_document, to_item
 from .metadata import MetaFields
 
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from haystack.document_stores.types import DuplicatePolicy
 
 Filters = Mapping[str, Any] | None
-
-_writing: Final = threading.Lock()  # two writes at once would both find an id free
 
 
 @suggesting
@@ -67,7 +65,7 @@ class BethinkDocumentStore(MetaFields):
         from haystack.document_stores.types import DuplicatePolicy
 
         new = _checked(documents)
-        with _writing:
+        with alone(self.namespace):
             gone = list[str]()
             ids = [document.id for document in new]
             if policy is DuplicatePolicy.OVERWRITE:

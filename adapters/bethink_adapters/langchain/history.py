@@ -13,7 +13,7 @@ from bethink import MemoryRecord, MessageLog, ValidationError, segment
 from bethink.adapting import explaining, finish_in_thread, integer, suggesting
 
 from ..shared.opening import StoreOrPath, open_store
-from ..shared.turns import id_text, listed
+from ..shared.turns import alone, id_text, listed
 from .documents import part
 from .messages import as_message, role_of, to_item, to_message
 
@@ -80,8 +80,9 @@ class ChatMessageHistory(_Base):
         Messages with ids that are the newest of the session already are not added again.
         """
         given = [as_message(message) for message in listed("messages", messages)]
-        items, gone = self._changed(given)
-        self.log.append([] if self._ends_with(items, gone) else items, forget=gone)
+        with alone(self.log.namespace):
+            items, gone = self._changed(given)
+            self.log.append([] if self._ends_with(items, gone) else items, forget=gone)
         self._as_run_began = None
 
     async def aadd_messages(self, messages: Sequence[BaseMessage | str]) -> None:

@@ -10,7 +10,6 @@ that failed; ``delete_message`` and ``delete_last_message`` take the question aw
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
@@ -26,7 +25,7 @@ from bethink.adapting import (
 )
 
 from ..shared.opening import open_store
-from ..shared.turns import id_text
+from ..shared.turns import alone, id_text
 from .messages import edited, first_message, to_item, to_messages
 
 if TYPE_CHECKING:
@@ -39,9 +38,6 @@ else:
 
 _ACTIVE: Final = cast("MessageStatus", "active")
 _ARCHIVED: Final = cast("MessageStatus", "archived")
-
-_changing: Final = threading.Lock()
-"""Held while messages are read and then changed: two calls at once would both win."""
 
 
 class BethinkDBChatStore(_DBChatStore):
@@ -222,7 +218,7 @@ class _Kept(MessageLog):
     def replace(self, messages: Iterable[ChatMessage], status: MessageStatus = _ACTIVE) -> None:
         """Put *messages* in the place of all other messages, in one transaction."""
         items = [to_item(message, _category(status)) for message in messages]
-        with _changing:
+        with alone(self.namespace):
             gone = [record.id for record in self.read()]
             self.store.store_many(items, forget=gone, namespace=self.namespace, thread=self.thread)
         self._erase(gone)
@@ -245,7 +241,7 @@ class _Kept(MessageLog):
     def archive(self, most: int) -> list[MemoryRecord]:
         """Archive the oldest active messages, the oldest first."""
         archived = {"category": _category(_ARCHIVED)}
-        with _changing:
+        with alone(self.namespace):
             oldest = self.read(_ACTIVE, most)
             return update_all(self.store, {record.id: archived for record in oldest})
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 from urllib.parse import quote
@@ -13,6 +14,16 @@ from bethink.adapting import MAX_CONTENT, MAX_LABEL, Turn, add_turns, make_async
 from .texts import digest, storable
 
 _logger: Final = logging.getLogger(__name__)
+
+_locks: Final = tuple(threading.Lock() for _ in range(64))
+
+
+def alone(namespace: str) -> threading.Lock:
+    """Return the lock to hold while records of *namespace* are read and then changed.
+
+    Without the lock, two calls at once would both act on what both have read.
+    """
+    return _locks[hash(namespace) % len(_locks)]
 
 
 def turn(
