@@ -121,8 +121,7 @@ class MemoryHistory(_History):
         before. A message with a known id is known; a different text takes the place of the text.
         """
         log = self._log(session_id)
-        items = _items(messages, log.namespace)
-        await finish_in_thread(_append, log, items)
+        await finish_in_thread(_append, log, _items(messages, log.namespace))
 
     async def clear(self, session_id: str | None) -> None:
         """Forget, or with ``erase`` erase, the messages of a session."""
@@ -177,8 +176,7 @@ class MemoryRecall(_Context):
         packed = await self._recalling.asafely(asked[-1] if asked else "", known)
         if packed.text:
             block = Message(role="user", contents=[packed.text])
-            threads = {hit.memory.thread for hit in packed.results} - {None}
-            origins = sorted(str(thread) for thread in threads)
+            origins = sorted({hit.memory.thread for hit in packed.results if hit.memory.thread})
             context.extend_messages(self, [block], origin_session_ids=origins)
         await self._add(_given_turns(context.input_messages, agent), session)
 
@@ -224,13 +222,20 @@ def _given_turns(messages: Sequence[Message], agent: Any) -> list[Turn]:
 
 
 def _turn(message: Message, agent: Any, id: str | None = None, **marks: bool) -> Turn | None:
-    """Return *message* as a turn; None if no user or model speaks."""
-    if message.role not in _SPEAKERS or not message.text.strip():
+    """Return *message* as a turn; None if no user or model speaks, or if the model calls a tool."""
+    is_call = any(each.type == "function_call" for each in message.contents)
+    if is_call or message.role not in _SPEAKERS or not message.text.strip():
         return None
     if message.role == "user" and _NOTICE.match(message.text):
         return None
     default = getattr(agent, "name", None) if message.role == "assistant" else None
-    return turn(message.text, str(message.author_name or default or message.role), id, **marks)
+    return turn(message.text, _author(message, default), id, **marks)
+
+
+def _author(message: Message, default: str | None = None) -> str:
+    """Return who speaks; the framework calls an agent without a name "UnnamedAgent"."""
+    name = None if message.author_name == "UnnamedAgent" else message.author_name
+    return storable(str(name or default or message.role), MAX_LABEL)
 
 
 def _append(log: MessageLog, items: Sequence[dict[str, Any]]) -> None:
@@ -270,13 +275,10 @@ def _count_known(known: Sequence[_Identity], given: Sequence[_Identity]) -> int:
     if not later:
         return 0
     shared = (n for n in again if n < most and any(answers[:n]))
-    common = (n for n in reversed(later) if _holds(known, given[:n]))
+    common = (
+        n for n in reversed(later) if any(known[at : at + n] == given[:n] for at in range(size))
+    )
     return next(chain(shared, whole, common), 0)
-
-
-def _holds(known: Sequence[_Identity], part: Sequence[_Identity]) -> bool:
-    size = len(part)
-    return any(known[at : at + size] == part for at in range(len(known) - size + 1))
 
 
 def _identity(message: Mapping[str, Any]) -> _Identity:
@@ -290,11 +292,9 @@ def _items(messages: Sequence[Message], namespace: str) -> list[dict[str, Any]]:
     named = Counter((message.role, message.message_id) for message in messages)
     items = []
     for message in messages:
-        author = storable(str(message.author_name or message.role), MAX_LABEL)
-        item = {"content": storable(message.text, MAX_CONTENT), "author": author}
+        item = {"content": storable(message.text, MAX_CONTENT), "author": _author(message)}
         item["value"] = jsonable(message.to_dict())
-        name = message.role, message.message_id
-        if message.message_id is not None and named[name] == 1:
+        if message.message_id is not None and named[message.role, message.message_id] == 1:
             item["id"] = turn_key(namespace, f"{message.role} {message.message_id}")
         items.append(item)
     return items

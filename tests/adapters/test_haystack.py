@@ -182,6 +182,16 @@ def test_erased_turns_of_the_history_stay_away(store: MemoryStore) -> None:
     assert [record.content for record in store.all()] == ["Good morning.", "Hello."]
 
 
+def test_what_is_said_beside_a_call_is_no_turn_of_the_conversation(store: MemoryStore) -> None:
+    call = ChatMessage.from_assistant("I light the oven.", tool_calls=[ToolCall("oven", {})])
+    oven = Tool("oven", "Heat.", {"type": "object", "properties": {}}, lambda: "hot")
+    done, named = ChatMessage.from_assistant("Done."), {"memory_thread": "monday"}
+    hooks = memory_hooks(store, namespace="default")
+    run(hooks, said("Bake."), call, done, tools=[oven], context=named)
+    run(hooks, [*said("Bake."), done, *said("Thanks.")], context=named)
+    assert [each.content for each in store.all()] == ["Bake.", "Done.", "Thanks.", "Noted."]
+
+
 @pytest.mark.parametrize("named", [{"memory_thread": "monday"}, {}], ids=["named", "unnamed"])
 def test_an_answer_given_anew_in_a_named_conversation_supersedes_the_answer(
     store: MemoryStore, named: Mapping[str, str]

@@ -162,8 +162,8 @@ class RememberHook(_OnStore):
     A *namespace* of None remembers nothing. A conversation that is handed over again adds nothing,
     and erased turns of the history stay away. In a conversation with a history and a name, an
     answer made anew supersedes the earlier answer; any other answer is new. Texts of Haystack's
-    hooks, for compaction, budgets and changed calls, are no words of a speaker. A store that fails
-    is logged.
+    hooks, for compaction, budgets and changed calls, and texts beside calls of tools are no words
+    of a speaker. A store that fails is logged.
 
     Haystack hands over no run that failed: the words are remembered with the next run that has the
     words among the messages.
@@ -238,7 +238,7 @@ def _is_question(message: ChatMessage) -> bool:
 
 
 def _is_spoken(message: ChatMessage) -> bool:
-    has_words = bool("".join(message.texts).strip())
+    has_words = bool("".join(message.texts).strip()) and not message.tool_calls
     return message.role.value in _SPEAKERS and has_words and not _is_notice(message)
 
 
