@@ -46,8 +46,7 @@ def present(told: object, content: str) -> str:
     """
     if not isinstance(told, str):
         return content
-    kept = storable(told, MAX_CONTENT)
-    if content in (told, kept):
+    if content == told or content == (kept := storable(told, MAX_CONTENT)):
         return told
     return content if (content or kept).strip() else told
 
