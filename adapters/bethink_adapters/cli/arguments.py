@@ -126,19 +126,30 @@ def time_of(text: str) -> float:
     """Return the Unix time of *text*: ISO 8601, seconds, an age such as 2d, or a span as +7d."""
     import re
     import time
-    from datetime import datetime
 
     if span := re.fullmatch(rf"([+-]?){_SPAN}", text):
         seconds = float(span[2]) * _UNITS[span[3]]
         return time.time() + (seconds if span[1] == "+" else -seconds)
+    found = _iso_seconds(text)
     try:
-        return float(text)
+        return float(text) if found is None else found
     except ValueError:
-        pass
+        raise Failure(f"{text!r} is no time; write 2026-11-20T09:00, 2d or +7d", 2) from None
+
+
+def _iso_seconds(text: str) -> float | None:
+    """Return an ISO 8601 *text* as Unix seconds, None for any other text.
+
+    Without a zone the time is in the zone of this computer, as are the times that commands show.
+    """
+    from datetime import datetime
+
+    if text.isdecimal() and len(text) != len("20261120"):
+        return None
     try:
         return datetime.fromisoformat(text).astimezone().timestamp()
     except (ValueError, OverflowError):
-        raise Failure(f"{text!r} is no time; write 2026-11-20T09:00, 2d or +7d", 2) from None
+        return None
 
 
 def days_of(text: str) -> float:
@@ -151,18 +162,13 @@ def days_of(text: str) -> float:
 
 
 def moment_of(text: str | None) -> Any:
-    """Return *text* as a moment: an age such as 2d, or a time; the store knows every other moment.
-
-    A time without a zone is in the zone of this computer, as are the times that commands show.
-    """
+    """Return *text* as a moment: 2d is an age, an ISO text a time; the store knows the others."""
     import re
 
-    if text is None or not re.match(rf"{_SPAN}$|\d{{4}}-\d\d-\d\d", text):
-        return text
-    try:
-        return time_of(text)
-    except Failure:  # such as the snapshot "2026-11-24 before the move"
-        return text
+    if text is None or re.fullmatch(_SPAN, text):
+        return text and time_of(text)
+    found = _iso_seconds(text)
+    return text if found is None else found
 
 
 def find_ids(context: Context, given: Iterable[str]) -> list[str]:

@@ -16,6 +16,7 @@ from .conftest import Run
 def test_times_are_iso_ages_spans_and_entries() -> None:
     assert time_of("2026-11-20T09:00Z") == 1_795_165_200.0
     assert time_of("1795165200") == 1_795_165_200.0
+    assert time_of("20261120") == time_of("2026-11-20") == moment_of("20261120")
     assert time_of("+7d") - time_of("2d") == pytest.approx(9 * 86_400, abs=5)
     assert (moment_of("#12"), moment_of("before-move")) == ("#12", "before-move")
     with pytest.raises(Failure, match="'later' is no time"):
@@ -46,7 +47,7 @@ def test_a_moment_is_in_the_zone_of_the_times_that_commands_show(
     try:
         [shown] = [line[8:27] for line in run("log").out.splitlines() if "parrot" in line]
         assert shown == "2026-11-20 04:00:00"
-        for moment in (shown, "2026-11-20T09:00Z"):
+        for moment in (shown, "2026-11-20T09:00Z", "20261120T0400", "2026-W47-5T04:00"):
             hits = run("recall", "parrot", "--as-of", moment, "--json").data
             assert [hit["memory"]["id"] for hit in hits] == [first]
         for moment in ("2026-11-20 03:59:59", "2026-11-20 before the move"):
