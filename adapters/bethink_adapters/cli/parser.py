@@ -106,22 +106,21 @@ class _Parser(ArgumentParser):
         """Return the arguments; refuse unknown ones under the name of the command."""
         found, unknown = super().parse_known_args(*given)
         if unknown:
-            self.error(f"unrecognized arguments: {' '.join(unknown)}{self._remedy(unknown)}")
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{self._remedy(unknown[0])}")
         return found, unknown
 
-    def _remedy(self, unknown: Sequence[str]) -> str:
-        """Return what to write in place of the *unknown* words, if known."""
-        flags = {flag.lstrip("-").replace("-", "_"): flag for flag in self._option_string_actions}
-        for word in unknown:
-            if not word.startswith("-"):
-                return "; put a text of several words in quotes"
-            from bethink.adapting import unknown_name
+    def _remedy(self, unknown: str) -> str:
+        """Return what to write in place of the first *unknown* word, if known."""
+        from bethink.adapting import unknown_name
 
-            wrong = word.partition("=")[0].lstrip("-").replace("-", "_")
-            _, _, right = str(unknown_name("argument", wrong, flags)).partition("; use ")
-            if right:
-                return f"; use {flags[right.split(' or ')[0][1:-1]]}"
-        return ""
+        if not unknown.startswith("-"):
+            takes_text = any(not each.option_strings for each in self._actions)
+            return "; put a text of several words in quotes" if takes_text else ""
+        flags = {flag.lstrip("-").replace("-", "_"): flag for flag in self._option_string_actions}
+        wrong = unknown.partition("=")[0].lstrip("-").replace("-", "_")
+        _, _, right = str(unknown_name("argument", wrong, flags)).partition("; use ")
+        flag = flags.get(right.split(" or ")[0][1:-1])
+        return f"; use {flag}" if flag else ""
 
     def error(self, message: str) -> NoReturn:
         unknown = "argument COMMAND: invalid choice: "

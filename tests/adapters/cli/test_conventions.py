@@ -130,6 +130,14 @@ def test_an_argument_of_another_tool_is_answered_with_the_right_one(
     assert f"; {remedy}; `bethink {words[0]} --help`" in run(*words).err
 
 
+@pytest.mark.parametrize(
+    "words", [["recall", "ferry", "--colour", "red"], ["list", "ferry"], ["list", "--a; use b"]]
+)
+def test_an_argument_without_a_known_remedy_gets_none(run: Run, words: list[str]) -> None:
+    told = f"{words[-1]}; `bethink {words[0]} --help` tells the arguments\n"
+    assert run(*words).err.endswith(told)
+
+
 def test_a_text_comes_from_the_standard_input_or_a_file(run: Run, file: Path) -> None:
     assert run("store", "-", "--json", text="aus der Röhre\n").data["content"] == "aus der Röhre"
     Path("note.txt").write_text("from a file", encoding="utf-8")
