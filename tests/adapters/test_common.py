@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import re
 import subprocess
 import sys
@@ -252,3 +253,28 @@ def test_a_text_that_nobody_edited_comes_back_whole(store: MemoryStore, told: st
     record = store.store(storable(told, MAX_CONTENT), value={"text": told})
     assert present(told, store.update(record.id, tags=["name"]).content) == told
     assert present(told, store.update(record.id, content="I am Bob").content) == "I am Bob"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+def test_a_child_of_a_fork_waits_for_no_thread_of_the_parent() -> None:
+    code = """
+import os, signal, sys, threading
+from bethink_adapters.shared.turns import alone
+held, over = threading.Event(), threading.Event()
+def hold():
+    with alone("messages/monday"), alone("messages/monday"):
+        held.set()
+        over.wait()
+threading.Thread(target=hold).start()
+held.wait()
+child = os.fork()
+if not child:
+    signal.alarm(20)
+    with alone("messages/monday"):
+        os._exit(0)
+status = os.waitpid(child, 0)[1]
+over.set()
+sys.exit(status)
+"""
+    run = [sys.executable, "-W", "ignore", "-c", code]
+    assert subprocess.run(run, check=False, timeout=60).returncode == 0

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -15,15 +17,24 @@ from .texts import digest, storable
 
 _logger: Final = logging.getLogger(__name__)
 
-_locks: Final = tuple(threading.Lock() for _ in range(64))
+_locks: Final = [threading.RLock() for _ in range(64)]
 
 
-def alone(namespace: str) -> threading.Lock:
-    """Return the lock to hold while records of *namespace* are read and then changed.
+def alone(namespace: str) -> AbstractContextManager[bool]:
+    """Return the lock of a thread that reads records of *namespace* and then changes records.
 
     Without the lock, two calls at once would both act on what both have read.
     """
     return _locks[hash(namespace) % len(_locks)]
+
+
+def _renew() -> None:
+    """Make new locks in a child: no thread of the child lets go of a lock held at the fork."""
+    _locks[:] = [threading.RLock() for _ in _locks]
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew)
 
 
 def turn(
