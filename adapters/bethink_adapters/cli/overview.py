@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from bethink import EVERYWHERE, BethinkError, MemoryStore
-from bethink.adapting import utc
 
 from ..surface.location import Location
+from .output import moment
 
 _SHOWN: Final = 5  # memories, conflicts, problems, namespaces and categories
 _MAX_COMPARED: Final = 200  # live memories: to compare more takes longer than 0.1 seconds
@@ -35,7 +35,8 @@ def overview(arguments: list[str]) -> int | str:
 def _describe(store: MemoryStore) -> Iterator[str]:
     stats = store.stats()
     states = ", ".join(f"{count:,} {state}" for state, count in stats.states.items() if count)
-    changed = "never changed" if stats.last_change is None else f"last {_time(stats.last_change)}"
+    last = stats.last_change
+    changed = "never changed" if last is None else f"last {moment(last)[:16]}"
     yield f"{stats.location}: {states or 'no memories'}; {stats.bytes / 1e6:,.1f} MB"
     yield f"  namespaces  {_largest(stats.namespaces)}"
     yield f"  categories  {_largest(stats.categories)}"
@@ -44,7 +45,7 @@ def _describe(store: MemoryStore) -> Iterator[str]:
     yield f"  unused      {stats.free_bytes / 1e6:,.1f} MB of the file"
     yield "newest memories"
     for record in store.all(namespace=EVERYWHERE, order="newest", limit=_SHOWN):
-        yield f"  {_time(record.created_at)}  {record.namespace}  {record}"
+        yield f"  {moment(record.created_at)[:16]}  {record.namespace}  {record}"
     if stats.states["live"] <= _MAX_COMPARED:
         found = store.conflicts(namespace=EVERYWHERE)
         yield f"open conflicts: {len(found)}"
@@ -64,8 +65,3 @@ def _largest(counts: Mapping[str, int]) -> str:
     names = sorted(counts, key=lambda name: -counts[name])
     more = [f"and {len(names) - _SHOWN:,} more"] if len(names) > _SHOWN else []
     return ", ".join([f"{name} {counts[name]:,}" for name in names[:_SHOWN]] + more) or "none"
-
-
-def _time(seconds: float) -> str:
-    when = utc(seconds)
-    return f"{seconds:.0f}" if when is None else f"{when:%Y-%m-%d %H:%M}"

@@ -9,6 +9,7 @@ from bethink import MemoryStore
 from bethink.testing import FrozenClock
 from bethink_adapters.cli.arguments import moment_of, time_of
 from bethink_adapters.cli.command import Failure
+from bethink_adapters.cli.overview import overview
 
 from .conftest import Run
 
@@ -37,7 +38,7 @@ def test_a_memory_that_no_recall_would_ever_find_is_refused(
 
 @pytest.mark.skipif(not hasattr(time, "tzset"), reason="the zone of a process cannot be changed")
 def test_a_moment_is_in_the_zone_of_the_times_that_commands_show(
-    run: Run, file: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with MemoryStore(file, clock=FrozenClock(1_795_165_200.0)) as store:
         store.snapshot("2026-11-20 before the move")
@@ -47,6 +48,8 @@ def test_a_moment_is_in_the_zone_of_the_times_that_commands_show(
     try:
         [shown] = [line[8:27] for line in run("log").out.splitlines() if "parrot" in line]
         assert shown == "2026-11-20 04:00:00"
+        assert overview([str(file)]) == 0
+        assert f"  {shown[:16]}  default  The parrot sings" in capsys.readouterr().out
         for moment in (shown, "2026-11-20T09:00Z", "20261120T0400", "2026-W47-5T04:00"):
             hits = run("recall", "parrot", "--as-of", moment, "--json").data
             assert [hit["memory"]["id"] for hit in hits] == [first]
