@@ -55,6 +55,7 @@ def _check_file(location: Location) -> Check:
             return Check("file", True, f"{location} is not there yet; the first store makes it")
         with location.open() as store:
             found = store.stats()
+            store.embedder.embed(["memory"])  # a host stores and asks
     except (BethinkError, OSError) as error:
         return Check("file", False, str(error))
     live = found.states["live"]

@@ -288,3 +288,6 @@ def test_a_file_with_vectors_of_a_program_is_read_and_searched_by_words(
         assert done.code == 1
         assert "embedder 'mine' failed: only the program that made the file has" in done.err
     assert len(run("--db", "mine.db", "list", "--json").data) == 1
+    done = run("--db", "mine.db", "doctor")
+    assert done.code == 1
+    assert "FAIL  file: embedder 'mine' failed: " in done.out
