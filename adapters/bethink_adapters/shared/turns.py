@@ -17,7 +17,7 @@ from .texts import digest, storable
 
 _logger: Final = logging.getLogger(__name__)
 
-_locks: Final = [threading.RLock() for _ in range(64)]
+_locks: Final = [threading.RLock() for _ in range(1024)]  # two sessions hardly share a lock
 
 
 def alone(namespace: str) -> AbstractContextManager[bool]:
