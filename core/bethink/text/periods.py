@@ -43,7 +43,10 @@ _PARTS: Final = {  # which part, of how many
 _NUMBER: Final = rf"{'|'.join(_NUMBERS)}|\d{{1,3}}"
 _COUNT: Final = rf"(?:an? )?(?P<count>{_NUMBER}) (?:of )?"
 _UNIT: Final = f"(?P<unit>{'|'.join(_UNITS)})"
-_MONTH: Final = f"(?P<month>sept|{'|'.join(f'{name[:3]}(?:{name[3:]})?' for name in MONTHS)})"
+# "Jan's" names a person.
+_MONTHS: Final = "|".join(f"{name[:3]}(?:{name[3:]}|(?!'))" for name in MONTHS)
+_MONTH: Final = f"(?P<month>sept|{_MONTHS})"
+_WEEKDAY: Final = f"(?P<weekday>{'|'.join(WEEKDAYS)})"
 _DAY_OF_MONTH: Final = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 _YEAR: Final = r"(?P<year>(?:19|20)\d\d)"
 _BEFORE: Final = lazy_pattern(
@@ -53,9 +56,10 @@ _BEFORE: Final = lazy_pattern(
     r"|(?:first|second|third|fourth|last) (?:\w+ )?(?:half|quarter|weekend|week|days) (?:of|in))"
     r"[ -](?:in )?)?"
     r"(?P<in>(?<=since )|(?<=after )|(?<=before )|(?<=until )"
-    r"|(?:in|during|of|over|around|last|this|past) )?(?P<at>(?:at|on) )?"
+    r"|(?:in|during|of|over|around|(?:the )?(?:last|this|past)) )?(?P<at>(?:at|on) )?"
     r"(?:(?:the|last|this|past) )*$"
 )
+_A_YEAR: Final = lazy_pattern(rf"\b{_YEAR}\b")
 _BETWEEN: Final = lazy_pattern(
     r"\b(?:between|from) (\S+(?: \S+)?(?: \d{4})?) (?:and|to|until) (\S+(?: \S+){0,2})"
 )
@@ -64,8 +68,8 @@ _NAMES: Final = lazy_pattern(
     r"(?<!the )(?<!last )(?<!this )(?<!past )\b(?:Spring|Summer|Winter)\b(?!(?: of)? \d{4})"
 )
 _MAY_NAME: Final = lazy_pattern(
-    r"day\b|last|tonight|this|ago|past|previous|weekend|the (?:week|month|year)|\d{4}|q[1-4]"
-    rf"|{'|'.join((*_SEASONS, *_FEASTS))}|(?:sept|{'|'.join(name[:3] for name in MONTHS)})\b"
+    r"day\b|last|tonight|this|ago|past|previous|weekend|the (?:week|month|quarter|year)|\d{4}"
+    rf"|q[1-4]|{'|'.join((*_SEASONS, *_FEASTS))}|(?:sept|{'|'.join(name[:3] for name in MONTHS)})\b"
     rf"|{'|'.join(MONTHS)}"
 )
 
@@ -83,10 +87,16 @@ def asked_periods(text: str, now: float) -> list[Period]:
     if moment is None or not _MAY_NAME.search(rest):
         return []
     if between := _BETWEEN.search(rest):
-        first, last = (asked_periods(f"in {end}", now) for end in between.groups())
-        if first and last:
+        one, other = between.groups()
+        # "Between May and July 2023": the year is of both.
+        if (year := _A_YEAR.search(other)) and not _A_YEAR.search(one):
+            one += " " + year[0]
+        first, last = (asked_periods(f"in {each}", now) for each in (one, other))
+        if len(first) == len(last) == 1:
             start, end = first[0].start, last[0].end
-            return [Period(start, end if end > start else now)]
+            end = end if end > start else now
+            if start < end:
+                return [Period(start, end)]
     today = moment.replace(hour=0, minute=0, second=0, microsecond=0)
     found = []
     for pattern, rule, signs in _RULES:
@@ -125,11 +135,12 @@ def _beside(match: re.Match[str], days: _Days, today: datetime) -> _Days | None:
         return days
     if step is None:
         return (first, max(end, today + _DAY)) if bound in ("since", "after") else None
+    ends = bound in ("before", "until")
     length = round(_UNITS[step]) * _DAY
     if match["steps"] == "the":
-        return (first - length, first) if bound == "before" else (end, end + length)
+        return (first - length, first) if ends else (end, end + length)
     span = _span(match["steps"], step)
-    return _around(first - span if bound == "before" else end - _DAY + span, step)
+    return _around(first - span if ends else end - _DAY + span, step)
 
 
 def _around(middle: datetime, unit: str) -> _Days:
@@ -262,7 +273,7 @@ _RULES: Final[tuple[tuple[re.Pattern[str], _Rule, tuple[str, ...]], ...]] = tupl
         (r"(?P<date>\d{4}-\d\d-\d\d)", _date, ""),
         (rf"{_DAY_OF_MONTH} (?:of )?{_MONTH}\b\.?(?:,? {_YEAR})?", _day_of_month, ""),
         (rf"{_MONTH}\b\.? {_DAY_OF_MONTH}\b(?:,? {_YEAR})?", _day_of_month, ""),
-        (rf"{_MONTH}\b\.?,? {_YEAR}", _month, ""),
+        (rf"{_MONTH}\b\.?(?:,| of)? {_YEAR}", _month, ""),
         (rf"{_MONTH}(?P<year>)", _month, "in"),
         (rf"q(?P<quarter>[1-4])(?:(?: of)? {_YEAR})?", _quarter, ""),
         (rf"(?P<season>{'|'.join(_SEASONS)})(?: of)? {_YEAR}", _season, ""),
@@ -275,14 +286,10 @@ _RULES: Final[tuple[tuple[re.Pattern[str], _Rule, tuple[str, ...]], ...]] = tupl
         (r"past (?P<count>)(?P<unit>week|month|year)", _last_few, ""),
         (r"(?P<unit>week|month|year) before last", _last, ""),
         (r"this (?P<unit>week|month|quarter|year)", _this, ""),
-        (r"(?:last|previous) (?P<unit>week|month|quarter|year)", _last, ""),
+        (r"(?:last|previous) (?P<unit>week|month|quarter|year)(?! of\b)", _last, ""),
         (r"(?P<unit>week|month|quarter|year)", _whole, "part"),
         (r"(?:last|past|previous|over the) weekend", _weekend, ""),
-        (rf"(?:last|past|previous) (?P<weekday>{'|'.join(WEEKDAYS)})", _weekday, ""),
-        (
-            rf"(?:did|was|were|had|happened)\b.* on (?:the )?(?P<weekday>{'|'.join(WEEKDAYS)})",
-            _weekday,
-            "",
-        ),
+        (rf"(?:last|past|previous) {_WEEKDAY}", _weekday, ""),
+        (rf"(?:did|was|were|had|happened)\b.{{0,200}} on (?:the )?{_WEEKDAY}", _weekday, ""),
     )
 )

@@ -92,6 +92,14 @@ def named(text: str, now: float = NOW) -> list[tuple[str, str]]:
         ("between March and May", "2023-03-01", "2023-05-31"),
         ("between Christmas and New Year", "2022-12-24", "2023-01-01"),
         ("from March to December", "2023-03-01", "2023-06-14"),
+        ("between May and July 2021", "2021-05-01", "2021-07-31"),
+        ("between April 3 and May 5, 2021", "2021-04-03", "2021-05-05"),
+        ("between May and July last year", "2022-01-01", "2022-12-31"),
+        ("the last summer", "2022-06-01", "2022-08-31"),
+        ("May of 2021", "2021-05-01", "2021-05-31"),
+        ("the last quarter of last year", "2022-10-01", "2022-12-31"),
+        ("at the start of the quarter", "2023-04-01", "2023-05-01"),
+        ("two days until Christmas", "2022-12-21", "2022-12-23"),
         ("since Christmas", "2022-12-24", "2023-06-14"),
         ("What happened on Monday?", "2023-06-12", "2023-06-12"),
     ],
@@ -126,8 +134,10 @@ def test_numbers_up_to_twelve_may_be_words() -> None:
         "todays",
         "before Christmas",
         "a letter from Jan",
+        "the name of Jan's dog",
         "a present for April",
         "the first week",
+        "the last week of school",
         "fall out of use",
         "the summer house",
         "a filter in Spring Boot",
@@ -161,6 +171,7 @@ def test_a_clock_at_the_end_of_the_calendar_does_no_harm(now: float) -> None:
 
 WORDS = """
     last past this since before a few two 31 0 999 2024 day days week years ago of in may february
+    between and from to until after the early first half quarter q1 summer christmas
     29 friday weekend yesterday today the previous couple 2024-02-30
 """
 
@@ -173,3 +184,8 @@ def test_any_words_at_any_time_give_periods_that_end_after_the_start(
     words: list[str], now: float
 ) -> None:
     assert all(start < end for start, end in asked_periods(" ".join(words), now))
+
+
+@pytest.mark.parametrize("text", ["did x on " * 20_000, "between 2030 and May 2023"])
+def test_no_text_takes_long_or_gives_a_period_of_negative_length(text: str) -> None:
+    assert all(start < end for start, end in asked_periods(text + "last week", NOW))
