@@ -134,9 +134,12 @@ class Bm25(NamedTuple):
         if len(term) < MIN_FUZZY or not (term.isascii() and term.isalpha()):
             return [], 1.0
         near = self.keyword.starting_with(term[:FUZZY_PREFIX])
-        slips = [each for each in near if len(term) > MIN_FUZZY and _is_slip(term, each)]
-        found = self.keyword.postings(slips or [each for each in near if _is_cut(term, each)])
-        return max(found, key=self._live_size, default=[]), FUZZY_WEIGHT
+        for alike in (_is_slip, _is_cut) if len(term) > MIN_FUZZY else (_is_cut,):
+            found = self.keyword.postings(each for each in near if alike(term, each))
+            best = max(found, key=self._live_size, default=[])
+            if self._live_size(best):
+                return best, FUZZY_WEIGHT
+        return [], 1.0
 
     def _forms(self, term: str) -> list[Synonym]:
         """Return the possible forms of a word in Latin letters, cut to equal beginnings."""
@@ -230,6 +233,8 @@ class Bm25(NamedTuple):
 
 def _is_slip(one: str, other: str) -> bool:
     """Return whether words differ by a letter more, less or other, or by two letters exchanged."""
+    if abs(len(one) - len(other)) > 1:
+        return False
     differing = (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
     at = next(differing, min(len(one), len(other)))
     rest, others = one[at:], other[at:]

@@ -59,6 +59,9 @@ _SHARED: Final = word_set(
 # "Is cutting" and "is a": no language of FOREIGN_WORDS says either.
 _ENGLISH: Final = lazy_pattern(r"\b(?:am|is|was|be) (?:(?:\w+ly )?\w+ing|an?)\b", re.ASCII)
 
+MAX_FUZZY_TERMS: Final = 32
+"""In a query of more terms, a misspelt word matters little, and a guess at each takes time."""
+
 
 class Query(NamedTuple):
     """The distinct search ``terms`` of a query, in order, and facts about the query.
@@ -119,7 +122,7 @@ def read_query(text: str) -> Query:
         about_times=_TIME_QUESTION.search(" ".join(tokens).lower()) is not None,
         synonyms={term: like for term in found if english >= 0 and (like := synonyms(term))},
         forms=english < 0,
-        fuzzy=english >= 0,
+        fuzzy=english >= 0 and len(found) <= MAX_FUZZY_TERMS,
         is_question=is_question(text) or not _ASKING.isdisjoint(map(str.lower, tokens[:1])),
     )
 

@@ -205,6 +205,10 @@ def test_a_misspelt_word_stands_for_the_word_of_most_living_documents() -> None:
     assert spelt("planed", "planed", "planet", dead=0) == [1]
 
 
+def test_words_of_dead_documents_alone_hide_no_abbreviation() -> None:
+    assert spelt("physio", "physios", "physioth", dead=0) == [1]
+
+
 def test_a_word_with_synonyms_is_not_misspelt() -> None:
     index = KeywordIndex()
     index.extend([["contact"]])

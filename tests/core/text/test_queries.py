@@ -7,6 +7,7 @@ from hypothesis import given
 
 from bethink import MemoryStore
 from bethink.text import read_query, terms
+from bethink.text.queries import MAX_FUZZY_TERMS
 
 from .test_tokenizer import ANY_SCRIPT
 
@@ -199,3 +200,9 @@ def test_a_query_knows_the_synonyms_of_its_words() -> None:
 @pytest.mark.parametrize("query", ["wo ist die kids zone", "孩子 kids", "xyzzy", ""])
 def test_a_query_in_another_language_has_no_synonyms(query: str) -> None:
     assert not read_query(query).synonyms
+
+
+def test_a_long_text_is_searched_without_guesses_at_the_spelling() -> None:
+    words = [f"wort{number}" for number in range(MAX_FUZZY_TERMS + 1)]
+    assert read_query(" ".join(words[1:])).fuzzy
+    assert not read_query(" ".join(words)).fuzzy
