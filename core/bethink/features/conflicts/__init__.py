@@ -121,7 +121,7 @@ def find_conflicts(
 
 
 def _without_logs(known: Sequence[ParsedRecord], pairs: Positions) -> Positions:
-    """Return the *pairs* without those inside a log of measures, of which the two newest count.
+    """Return the *pairs* with a single pair for each log of measures: the two newest measures.
 
     A log of measures, such as weights, are records of equal words and different numbers, of which
     each of the ``MIN_LOG`` newest is in conflict with each. "Server 1 has" and "server 2 has" are
@@ -130,18 +130,22 @@ def _without_logs(known: Sequence[ParsedRecord], pairs: Positions) -> Positions:
     from ..statements import find_conflict
 
     alike = defaultdict[tuple[object, ...], list[int]](list)
-    for place in sorted(range(len(known)), key=lambda place: known[place].age):
+    for place in sorted(range(len(known)), key=lambda place: known[place].age, reverse=True):
         alike[known[place].record.namespace, known[place].features.main_words].append(place)
-    log, newest = np.full(len(known), -1), np.zeros(len(known), dtype=bool)
+    log, newest = np.full(len(known), -1), []
     for number, places in enumerate(alike.values()):
-        told = {known[place].features.figures: known[place] for place in places}
-        last = list(told.values())[-MIN_LOG:]
-        if len(last) == MIN_LOG and all(find_conflict(*pair) for pair in combinations(last, 2)):
+        measures: dict[object, int] = {}
+        for place in places:
+            measures.setdefault(known[place].features.figures, place)
+        last = list(measures.values())[:MIN_LOG]
+        every = combinations([known[place] for place in last], 2)
+        if len(last) == MIN_LOG and all(find_conflict(*pair) for pair in every):
             log[places] = number
-            newest[places[-2:]] = True
+            newest.append(last[:2])
     one, other = log[pairs].T
-    kept: Positions = pairs[(one < 0) | (one != other) | newest[pairs].all(axis=1)]
-    return kept
+    return np.concatenate(
+        (pairs[(one < 0) | (one != other)], np.array(newest, dtype=np.int64).reshape(-1, 2))
+    )
 
 
 def _order(conflict: Conflict) -> tuple[int, float, str, str]:

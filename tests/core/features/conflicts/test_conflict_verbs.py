@@ -51,6 +51,25 @@ def test_a_log_of_measures_is_no_heap_of_conflicts(store: MemoryStore) -> None:
     assert sorted(found) == [OFFICE, ("Weight 81 kg", "Weight 80 kg")]
 
 
+@pytest.mark.parametrize("kilos", [[79, 84, 83, 85, 82, 81, 81], [81, 84, 83, 85, 82, 79, 81]])
+def test_the_conflict_of_a_log_is_between_the_newest_different_measures(
+    store: MemoryStore, kilos: list[int]
+) -> None:
+    for day, weight in enumerate(kilos):
+        store.store(f"Weight {weight} kg", occurred_at=day)
+    (conflict,) = store.conflicts()
+    older = [weight for weight in kilos if weight != 81][-1]
+    assert told([conflict]) == [(f"Weight {older} kg", "Weight 81 kg")]
+
+
+def test_the_conflict_of_a_long_log_is_found_whatever_the_order_of_storing(
+    store: MemoryStore,
+) -> None:
+    days = sorted(range(100), key=lambda day: day * 37 % 100)
+    store.store_many({"content": f"Weight {day + 50} kg", "occurred_at": day} for day in days)
+    assert told(store.conflicts()) == [("Weight 148 kg", "Weight 149 kg")]
+
+
 def test_things_told_apart_by_a_number_are_no_log_of_measures(store: MemoryStore) -> None:
     store.store_many(f"Server {number} has {8 * number} GB" for number in range(1, 9))
     store.store("Server 4 has 64 GB")
