@@ -23,6 +23,7 @@ Signals: TypeAlias = Mapping[str, float | str]
 MOST_SHARED: Final = 0.75
 HALF_SHARED: Final = 0.5
 _DATED: Final = frozenset((*lex.TIMES, "time", "change"))
+_BOUNDS: Final = frozenset(("before", "after"))
 MAX_SURE_PAIRS: Final = 100  # of statements: two texts of ten sentences
 MAX_REPLACED: Final = 4  # or so many characters
 MIN_SUBJECT_TERMS: Final = 3  # so many words tell what a statement is about, wherever they stand
@@ -113,7 +114,7 @@ def _find_all(a: StatementFeatures, b: StatementFeatures) -> list[Finding]:
 def _may_conflict(x: Statement, y: Statement) -> bool:
     """Return whether any rule but ``_values`` can apply: a cheap test that most pairs fail."""
     if x.denied != y.denied:
-        return x.bag == y.bag or len(x.bag & y.bag) + _shared_values(x, y) > 1
+        return x.bag == y.bag or len(x.bag & y.bag) + _shared_dates(x, y) > 1
     return (
         x.first == y.first
         or (x.personal and y.personal)
@@ -257,15 +258,18 @@ def _is_passing(pair: _Pair) -> bool:
 def _denial(pair: _Pair) -> Finding | None:
     """Find a denial of a statement; a denied special case leaves the general case standing."""
     denied, said = (pair.x, pair.y) if pair.x.denied else (pair.y, pair.x)
-    words, values = len(pair.common), _shared_values(denied, said)
+    words, dates = len(pair.common), _shared_dates(denied, said)
+    # "Not before Friday" denies nothing of Friday.
+    if not _BOUNDS.isdisjoint(pair.a.turns ^ pair.b.turns):
+        dates = 0
     # "Black and without sugar" denies nothing of "black".
     if denied.scope.isdisjoint(said.bag) and denied.bag != said.bag:
         return None
-    # One shared word or value is a shared topic, not a shared claim.
-    if words + values < 2 and not (denied.bag == said.bag and _same_subject(denied, said)):
+    # One shared word or date is a shared topic, not a shared claim.
+    if words + dates < 2 and not (denied.bag == said.bag and _same_subject(denied, said)):
         return ("possible", "denial", pair.overlap) if _is_cancelled(denied, said) else None
-    size = len(denied.bag) + (len(denied.values) if values else 0)
-    most = words + values >= MOST_SHARED * size
+    size = len(denied.bag) + (len(denied.values) if dates else 0)
+    most = words + dates >= MOST_SHARED * size
     if (most or _is_denied_whole(pair, denied, said)) and not _owners_differ(pair, pair.common):
         return "likely", "denial", pair.overlap
     # Words before the denial belong to the subject; only words after are denied.
@@ -275,11 +279,12 @@ def _denial(pair: _Pair) -> Finding | None:
     return None
 
 
-def _shared_values(x: Statement, y: Statement) -> int:
-    """Return how many values both statements have: "never on Fridays", "every Friday"."""
+def _shared_dates(x: Statement, y: Statement) -> int:
+    """Return how many days and times both statements name: "never on Fridays", "every Friday"."""
     if not (x.values and y.values):
         return 0
-    return len({(v.kind, v.amount) for v in x.values} & {(v.kind, v.amount) for v in y.values})
+    one, other = ({(v.kind, v.amount) for v in z.values if v.kind in _DATED} for z in (x, y))
+    return len(one & other)
 
 
 def _is_denied_whole(pair: _Pair, denied: Statement, said: Statement) -> bool:
@@ -457,8 +462,9 @@ def _value_tier(pair: _Pair, v: Value, w: Value) -> Tier | None:
         return None
     if not shared or _count_different_things(pair, v, w, shared):
         return None
-    # The name of a person or firm alone says nothing on what is counted.
-    if v.near != w.near and shared <= pair.a.names | pair.b.names:
+    # The name of a person or firm alone says nothing on what is counted, unless no text says more.
+    same = v.head == w.head and (v.near <= w.near or w.near <= v.near)
+    if not same and shared <= pair.a.names | pair.b.names:
         return None
     # Words near a number say what is counted; the rest of the statement may be about more.
     count, share = len(shared), len(shared) / min(len(v.near), len(w.near))
