@@ -63,9 +63,11 @@ _A_YEAR: Final = lazy_pattern(rf"\b{_YEAR}\b")
 _BETWEEN: Final = lazy_pattern(
     r"\b(?:between|from) (\S+(?: \S+)?(?: \d{4})?) (?:and|to|until) (\S+(?: \S+){0,2})"
 )
-# "In Spring" may be the name of a framework, "from Summer" of a girl.
+# "In Spring" may be the name of a framework, "from Summer" of a girl; "does this fall" is a verb.
 _NAMES: Final = lazy_pattern(
     r"(?<!the )(?<!last )(?<!this )(?<!past )\b(?:Spring|Summer|Winter)\b(?!(?: of)? \d{4})"
+    r"|\b(?i:spring (?:boot|cloud|data|framework|mvc|security)"
+    r"|(?:does|did|can|could|may|might|should|will|would) this (?:fall|spring))\b"
 )
 _MAY_NAME: Final = lazy_pattern(
     r"day\b|last|tonight|this|ago|past|previous|weekend|the (?:week|month|quarter|year)|\d{4}"
