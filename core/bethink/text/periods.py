@@ -85,28 +85,19 @@ class Period(NamedTuple):
 
 def asked_periods(text: str, now: float) -> list[Period]:
     """Return the periods that *text*, asked at the time *now*, names."""
-    rest, moment = _NAMES.sub("|", text).lower().replace("\u2019", "'"), utc(now)
-    if moment is None or not _MAY_NAME.search(rest):
+    moment = utc(now)
+    if moment is None or not _MAY_NAME.search(text.lower()):
         return []
-    if between := _BETWEEN.search(rest):
-        one, other = between.groups()
-        # "Between May and July 2023": the year is of both.
-        if (year := _A_YEAR.search(other)) and not _A_YEAR.search(one):
-            one += " " + year[0]
-        first, last = (asked_periods(f"in {each}", now) for each in (one, other))
-        if len(first) == len(last) == 1:
-            start, end = first[0].start, last[0].end
-            end = end if end > start else now
-            if start < end:
-                return [Period(start, end)]
+    rest = _NAMES.sub("|", text).lower().replace("\u2019", "'")
+    if (match := _BETWEEN.search(rest)) and (period := _between(match[1], match[2], now)):
+        return [period]
     today = moment.replace(hour=0, minute=0, second=0, microsecond=0)
     found = []
     for pattern, rule, signs in _RULES:
         for match in pattern.finditer(rest):
             start, end = match.span()
             before = cast("re.Match[str]", _BEFORE.search(rest, max(start - 50, 0), start))
-            told = ("part", *signs)
-            if signs and all(before[sign] is None for sign in told):
+            if signs and all(before[sign] is None for sign in ("part", *signs)):
                 continue
             rest = rest[: before.start()] + "|" * (end - before.start()) + rest[end:]
             try:
@@ -116,6 +107,19 @@ def asked_periods(text: str, now: float) -> list[Period]:
             if days is not None:
                 found.append(Period(days[0].timestamp(), days[1].timestamp()))
     return found
+
+
+def _between(one: str, other: str, now: float) -> Period | None:
+    """Return the time from *one* to *other*, None unless each names a single period."""
+    # "Between May and July 2023": the year is of both.
+    if (year := _A_YEAR.search(other)) and not _A_YEAR.search(one):
+        one += " " + year[0]
+    first, last = (asked_periods(f"in {each}", now) for each in (one, other))
+    if not len(first) == len(last) == 1:
+        return None
+    start, end = first[0].start, last[0].end
+    end = end if end > start else now
+    return Period(start, end) if start < end else None
 
 
 def _part_of(match: re.Match[str], days: _Days) -> _Days:
