@@ -102,6 +102,8 @@ def named(text: str, now: float = NOW) -> list[tuple[str, str]]:
         ("the last summer", "2022-06-01", "2022-08-31"),
         ("May of 2021", "2021-05-01", "2021-05-31"),
         ("the last quarter of last year", "2022-10-01", "2022-12-31"),
+        ("early this month", "2023-06-01", "2023-06-10"),
+        ("early last month", "2023-05-01", "2023-05-11"),
         ("at the start of the quarter", "2023-04-01", "2023-05-01"),
         ("two days until Christmas", "2022-12-21", "2022-12-23"),
         ("since Christmas", "2022-12-24", "2023-06-14"),
