@@ -3,7 +3,7 @@
 Statistics (documents, lengths, document frequencies) are exact for the live documents at every
 moment. An author's name counts for the author's documents. A rare query word also matches
 synonyms or, in queries of another language than English, words with a common beginning. A query
-word that no live document has may be misspelt or an abbreviation: "recieve" finds "receive".
+word that no live document has may be misspelt: "recieve" finds "receive".
 """
 
 from __future__ import annotations
@@ -41,11 +41,13 @@ FORM_LIKENESS: Final = 0.8
 """The similarity of two forms of a word, on the scale of synonyms."""
 
 FUZZY_WEIGHT: Final = 0.7
-"""The weight of an occurrence of the word that an unknown word of a query may stand for."""
+"""The weight of an occurrence of the word that an unknown word of a query is a slip of."""
 
-MIN_FUZZY: Final = 4
+MIN_FUZZY: Final = 5
+"""A word of fewer letters is no slip: too many words differ by a letter."""
+
 FUZZY_PREFIX: Final = 3
-"""The least letters of an unknown word that may stand for another, and of their beginning."""
+"""A slip has the first letters of the word meant."""
 
 _NO_POSITIONS: Final = np.empty(0, dtype=np.int32)
 _Word = tuple[Postings, float]  # where a term or a synonym of it occurs, and the weight
@@ -108,7 +110,7 @@ class Bm25(NamedTuple):
         """Return the BM25 scores of *terms*, None if no term and no synonym of *synonyms* occurs.
 
         With *forms*, words with a common beginning count as synonyms. With *fuzzy*, a term that no
-        live document has stands for the word that the term may be misspelt or abbreviated from.
+        live document has stands for a word that differs by a slip.
         """
         near = [(at, *each) for at, term in enumerate(terms) for each in synonyms.get(term, ())]
         if forms:
@@ -127,19 +129,12 @@ class Bm25(NamedTuple):
         return self._term_scores(words, named)
 
     def _fuzzy_match(self, term: str) -> _Word:
-        """Return where the most frequent word occurs that an unknown *term* may stand for.
-
-        A slip is likelier than an abbreviation, "physio" for "physiotherapy" or the reverse.
-        """
+        """Return where the most frequent word occurs that an unknown *term* may be a slip of."""
         if len(term) < MIN_FUZZY or not (term.isascii() and term.isalpha()):
             return [], 1.0
         near = self.keyword.starting_with(term[:FUZZY_PREFIX])
-        for alike in (_is_slip, _is_cut) if len(term) > MIN_FUZZY else (_is_cut,):
-            found = self.keyword.postings(each for each in near if alike(term, each))
-            best = max(found, key=self._live_size, default=[])
-            if self._live_size(best):
-                return best, FUZZY_WEIGHT
-        return [], 1.0
+        found = self.keyword.postings(each for each in near if _is_slip(term, each))
+        return max(found, key=self._live_size, default=[]), FUZZY_WEIGHT
 
     def _forms(self, term: str) -> list[Synonym]:
         """Return the possible forms of a word in Latin letters, cut to equal beginnings."""
@@ -243,11 +238,6 @@ def _is_slip(one: str, other: str) -> bool:
         or rest == others[1:]
         or (rest[1::-1] == others[:2] and rest[2:] == others[2:])
     )
-
-
-def _is_cut(one: str, other: str) -> bool:
-    """Return whether *other* is longer than *one* at the end, or shorter, but no short word."""
-    return other.startswith(one) or (len(other) > MIN_FUZZY and one.startswith(other))
 
 
 def _size(postings: Postings) -> int:

@@ -69,7 +69,7 @@ class Query(NamedTuple):
     ``about_replies``: the query may ask for an assistant's words, since the query addresses an
     assistant or may not be English. ``about_times``: the query asks, in
     English, when or how long. ``synonyms`` are the synonyms of the terms, none if the query looks
-    foreign. ``fuzzy``: a term that no memory has may be misspelt, or an abbreviation.
+    foreign. ``fuzzy``: a term that no memory has may be misspelt.
     ``forms``: the query looks foreign, and the stemmer knows no foreign forms of words.
     ``periods`` are the periods that the query names; ``is_question``: the query ends or begins like
     a question.

@@ -371,10 +371,10 @@ def test_a_word_is_found_by_a_synonym_unless_words_alone_are_looked_for() -> Non
 
 def test_a_misspelt_word_is_found_unless_words_alone_are_looked_for() -> None:
     with MemoryStore(embedder=HashEmbedder(64)) as store:
-        store.store("The calendar hangs in the kitchen.")
-        (hit,) = store.recall("where is the calender", touch=False)
+        store.store("Members receive a letter in May.")
+        (hit,) = store.recall("who did recieve it", touch=False)
         assert hit.explain().signals["keyword"] > 0
-        assert store.recall("where is the calender", mode="keyword") == []
+        assert store.recall("who did recieve it", mode="keyword") == []
 
 
 @pytest.fixture
