@@ -108,7 +108,7 @@ def test_axe_finds_nothing_in_the_palette(page: Any) -> None:
 
 def test_the_navigation_counts_conflicts_as_the_journal_grows(page: Any, server: Served) -> None:
     with MemoryStore(server.path) as store:
-        store.store_many(f"The fee is {number} euros." for number in range(15))
+        store.store_many(f"Host{number // 4} has {number % 4} disks." for number in range(96))
     badge = page.locator(".side .badge")
     badge.filter(has_text="99+ open").wait_for()
     page.goto("/?ns=users")
