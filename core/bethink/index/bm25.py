@@ -121,7 +121,7 @@ class Bm25(NamedTuple):
         if fuzzy:
             for at, (term, postings) in enumerate(zip(terms, own, strict=True)):
                 unknown = at not in named and term not in synonyms
-                if unknown and not self._live_size(postings):
+                if unknown and self._is_in_at_most(0, postings):
                     words[at] = [self._fuzzy_match(term)]
         for (at, _, likeness), postings in zip(near, found[len(terms) :], strict=True):
             if postings and at not in named and self._is_rare(postings) and self._is_rare(own[at]):
@@ -163,7 +163,10 @@ class Bm25(NamedTuple):
 
     def _is_rare(self, postings: Postings) -> bool:
         """Return whether a word is rare enough to have synonyms, or to be a synonym."""
-        most = max(RARE_DOCUMENTS, RARE_SHARE * self.live_count)
+        return self._is_in_at_most(max(RARE_DOCUMENTS, RARE_SHARE * self.live_count), postings)
+
+    def _is_in_at_most(self, most: float, postings: Postings) -> bool:
+        """Return whether a word is in *most* live documents or fewer; counts only if in doubt."""
         size, dead = _size(postings), self.keyword.size - self.live_count
         return (self._live_size(postings) if most < size <= most + dead else size) <= most
 
