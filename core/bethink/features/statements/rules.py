@@ -258,13 +258,12 @@ def _is_passing(pair: _Pair) -> bool:
 def _denial(pair: _Pair) -> Finding | None:
     """Find a denial of a statement; a denied special case leaves the general case standing."""
     denied, said = (pair.x, pair.y) if pair.x.denied else (pair.y, pair.x)
-    words, dates = len(pair.common), _shared_dates(denied, said)
-    # "Not before Friday" denies nothing of Friday.
-    if not _BOUNDS.isdisjoint(pair.a.turns ^ pair.b.turns):
-        dates = 0
     # "Black and without sugar" denies nothing of "black".
     if denied.scope.isdisjoint(said.bag) and denied.bag != said.bag:
         return None
+    # "Not before Friday" denies nothing of Friday.
+    is_bounded = not _BOUNDS.isdisjoint(pair.a.turns ^ pair.b.turns)
+    words, dates = len(pair.common), 0 if is_bounded else _shared_dates(denied, said)
     # One shared word or date is a shared topic, not a shared claim.
     if words + dates < 2 and not (denied.bag == said.bag and _same_subject(denied, said)):
         return ("possible", "denial", pair.overlap) if _is_cancelled(denied, said) else None
