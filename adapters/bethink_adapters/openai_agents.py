@@ -25,7 +25,6 @@ from bethink.adapting import (
     check_scope,
     explaining,
     finish_in_thread,
-    is_changed,
     suggesting,
 )
 
@@ -34,7 +33,7 @@ from .shared.erasing import erase_user
 from .shared.extras import needs, require
 from .shared.opening import StoreOrPath, open_store
 from .shared.recalling import Recalling
-from .shared.texts import present_values, storable, with_content
+from .shared.texts import present_value, present_values, storable, with_content
 from .shared.turns import id_text, listed
 
 if TYPE_CHECKING:
@@ -89,9 +88,9 @@ class MemorySession:
     async def pop_item(self) -> TResponseInputItem | None:
         """Remove and return the newest item; return None for an empty session."""
         record = await finish_in_thread(self.log.pop)
-        if record is not None and is_changed(record):
-            return _edited(record.value, record.content)
-        return None if record is None else cast("TResponseInputItem", record.value)
+        if record is None:
+            return None
+        return cast("TResponseInputItem", present_value(record, _edited))
 
     async def clear_session(self) -> None:
         """Forget, or with ``erase`` erase, all items of the session."""

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from bethink import MemoryRecord
-from bethink.adapting import MAX_CONTENT, MAX_LABEL, is_changed
+from bethink.adapting import MAX_CONTENT, MAX_LABEL
 
-from ..shared.texts import storable, with_content
+from ..shared.texts import present_value, storable, with_content
 
 if TYPE_CHECKING:
     from llama_index.core.llms import ChatMessage
@@ -34,10 +34,7 @@ def to_messages(records: Sequence[MemoryRecord]) -> list[ChatMessage]:
     """Return the messages in *records*."""
     from llama_index.core.llms import ChatMessage
 
-    values = (
-        edited(each.value, each.content) if is_changed(each) else each.value for each in records
-    )
-    return list(map(ChatMessage.model_validate, values))
+    return [ChatMessage.model_validate(present_value(each, edited)) for each in records]
 
 
 def first_message(records: Sequence[MemoryRecord]) -> ChatMessage | None:

@@ -211,18 +211,15 @@ class MemoryConversations(_Base):
         from pydantic_ai.conversation_store import ConversationEntry
         from pydantic_ai.messages import ModelMessagesTypeAdapter
 
-        kept = [
-            (each.value, each.content if is_changed(each) else None)
-            for each in islice(self._messages(head_id), limit)
-        ][::-1]
-        history = ModelMessagesTypeAdapter.validate_python([value["message"] for value, _ in kept])
+        kept = list(islice(self._messages(head_id), limit))[::-1]
+        history = ModelMessagesTypeAdapter.validate_python([each.value["message"] for each in kept])
         return [
             ConversationEntry(
-                id=value["id"],
-                parent_id=value["parent_id"],
-                message=message if content is None else with_words(message, content),
+                id=each.value["id"],
+                parent_id=each.value["parent_id"],
+                message=with_words(message, each.content) if is_changed(each) else message,
             )
-            for (value, content), message in zip(kept, history, strict=True)
+            for each, message in zip(kept, history, strict=True)
         ]
 
     def _unshared_ids(self, head: MemoryRecord) -> list[str]:

@@ -10,8 +10,8 @@ from hashlib import sha256
 from typing import Any, Final, TypeVar
 from uuid import UUID
 
-from bethink import MessageLog, ValidationError
-from bethink.adapting import MAX_CONTENT, Page, plain, values
+from bethink import MemoryRecord, MessageLog, ValidationError
+from bethink.adapting import MAX_CONTENT, Page, is_changed, plain, values
 
 Query = TypeVar("Query", str, str | None)
 
@@ -49,6 +49,11 @@ def present(told: object, content: str) -> str:
     if content == told or content == (kept := storable(told, MAX_CONTENT)):
         return told
     return content if (content or kept).strip() else told
+
+
+def present_value(record: MemoryRecord, edit: Callable[[Any, str], Any]) -> Any:
+    """Return the value of *record*; *edit* as in ``values``."""
+    return edit(record.value, record.content) if is_changed(record) else record.value
 
 
 def present_values(log: MessageLog, last: int | None, edit: Callable[[Any, str], Any]) -> list[Any]:
