@@ -205,11 +205,17 @@ def _find_id(context: Context, part: str) -> str:
 
 def elsewhere(context: Context, otherwise: str = "nothing found") -> str:
     """Return the namespaces that hold memories, where a scope holds none; else *otherwise*."""
+    if told := places(context):
+        return f"nothing in {context.namespace!r}; {told}; -a reads all"
+    return otherwise
+
+
+def places(context: Context) -> str:
+    """Return where memories are, if the scope, perhaps misspelt, holds none; else no text."""
     from ..surface.verbs import elsewhere
 
-    if names := elsewhere(context.store, context.scope):
-        return f"nothing in {context.namespace!r}; memories are in {names}; -a reads all"
-    return otherwise
+    names = elsewhere(context.store, context.scope)
+    return f"memories are in {names}" if names else ""
 
 
 def entry_of(text: str) -> int:

@@ -18,6 +18,7 @@ from .arguments import (
     fields_of,
     filter_of,
     find_ids,
+    places,
 )
 from .command import MARK, Context, Failure, Reply, argument, command
 
@@ -127,7 +128,8 @@ def _change(context: Context, verb: str, states: tuple[Listed, ...]) -> Reply:
         ]
     count = len(chosen) or len(found)
     preview = [*output.preview(found, len(found))]
-    hint = "" if count else _elsewhere(context)
+    told = "" if count else places(context)
+    hint = f"; {told}" if told else ""
     if given.dry_run:
         data = {"count": count, "ids": chosen or [each.id for each in found], "dry_run": True}
         return Reply(data, [*preview, f"would {verb} {count}{hint}"])
@@ -139,14 +141,6 @@ def _change(context: Context, verb: str, states: tuple[Listed, ...]) -> Reply:
     else:
         count = change(namespace=context.scope, where=where)
     return Reply({"count": count}, [f"{_PAST[verb]} {count}{hint}"], 0 if count else 1)
-
-
-def _elsewhere(context: Context) -> str:
-    """Return where memories are, if the scope, perhaps misspelt, holds none."""
-    from ..surface.verbs import elsewhere
-
-    names = elsewhere(context.store, context.scope)
-    return f"; memories are in {names}" if names else ""
 
 
 @command(_SOME_IDS, FILTER, YES, example="bethink restore 7f1de620")
