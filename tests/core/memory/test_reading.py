@@ -361,20 +361,21 @@ def test_what_others_change_during_a_recall_leaves_no_gap(
         assert hit.memory.content == best
 
 
-def test_a_word_is_found_by_a_synonym_unless_words_alone_are_looked_for() -> None:
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("the child sleeps", "where are the kids"),
+        ("Members receive a letter in May.", "who did recieve it"),
+    ],
+)
+def test_a_word_is_found_by_a_synonym_or_a_slip_unless_words_alone_are_looked_for(
+    text: str, query: str
+) -> None:
     with MemoryStore(embedder=HashEmbedder(64)) as store:
-        store.store("the child sleeps")
-        (hit,) = store.recall("where are the kids", touch=False)
+        store.store(text)
+        (hit,) = store.recall(query, touch=False)
         assert hit.explain().signals["keyword"] > 0
-        assert store.recall("where are the kids", mode="keyword") == []
-
-
-def test_a_misspelt_word_is_found_unless_words_alone_are_looked_for() -> None:
-    with MemoryStore(embedder=HashEmbedder(64)) as store:
-        store.store("Members receive a letter in May.")
-        (hit,) = store.recall("who did recieve it", touch=False)
-        assert hit.explain().signals["keyword"] > 0
-        assert store.recall("who did recieve it", mode="keyword") == []
+        assert store.recall(query, mode="keyword") == []
 
 
 @pytest.fixture
