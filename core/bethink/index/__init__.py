@@ -21,7 +21,7 @@ from typing import Final, TypeAlias
 import numpy as np
 
 from ..errors import EmbedderMismatchError, StorageError
-from ..model.namespaces import Everywhere, Scope, Subtree, to_pattern
+from ..model.namespaces import EVERYWHERE, Everywhere, Scope, Subtree, to_pattern
 from ..model.port import Backend, Changes, IndexData, Row
 from ..model.records import MemoryRecord
 from .access_buffer import AccessBuffer
@@ -121,8 +121,10 @@ class ResidentIndex:
 
     def open(self, scope: Scope) -> SearchedIndex:
         """Return the current index of *scope*."""
-        self._catch_up()
-        parts = [self._open(each) for each in parts_of(scope)]
+        scopes = parts_of(scope)
+        if any(map(self._scopes.holds, scopes)):  # others are read as of now
+            self._catch_up()
+        parts = [self._open(each) for each in scopes]
         self._make_room()
         return parts[0] if len(parts) == 1 else JoinedIndex(parts)
 
@@ -145,7 +147,7 @@ class ResidentIndex:
                 # to keep freed pages for the next recall's temporary arrays. Otherwise pages are
                 # returned and fetched at each recall: a third of the time for a million memories.
                 np.empty(_FREED_BYTES, dtype=np.uint8)
-            if self._backend.saves_at_once and isinstance(scope, str):
+            if self._backend.is_remote and isinstance(scope, str) and not self._backend.read_only:
                 with self._warning():  # other processes read a segment instead of the rows
                     self._save(index, least=_MIN_SHARED_ROWS)
             self._unsaved |= index.has_new_blocks
@@ -159,7 +161,9 @@ class ResidentIndex:
 
     def _count_pending(self, index: ScopeIndex) -> None:
         """Count the accesses that were not in the file when *index* was read."""
-        if pending := self.touches.unwritten(index.scope, index.loaded_at):
+        # After writes that are not in the index yet, a record may have come from anywhere.
+        scope = index.scope if index.loaded_at == self._seen else EVERYWHERE
+        if pending := self.touches.unwritten(scope, index.loaded_at):
             for id, row in self._backend.rows_of(list(pending)).items():
                 index.touch([row], *pending[id])
 
@@ -196,7 +200,7 @@ class ResidentIndex:
 
     def _build(self, scope: Scope, data: IndexData) -> ScopeIndex:
         if data.head != self._seen:
-            self._check_embedder(self._backend.setting("embedder"))
+            self._check_embedder(data.embedder or self._backend.setting("embedder"))
         return ScopeIndex.of(ScopeReader(self._backend, scope), self._dimension(), data)
 
     def apply(self, changes: Changes) -> None:

@@ -12,6 +12,8 @@ from ..model.port import Backend, Row
 from ..model.records import MemoryRecord
 
 _MAX_KEPT: Final = 256
+_MAX_READ: Final = 64
+"""So many rows are read with vectors and records at once: most answers need both."""
 
 
 class ScopeReader:
@@ -37,6 +39,12 @@ class ScopeReader:
 
     def vectors(self, rows: Sequence[int], name: str) -> dict[int, Vector]:
         """Return the vectors called *name* of *rows*."""
+        if (
+            self._backend.is_remote
+            and len(rows) <= _MAX_READ
+            and not self._kept.keys() >= set(rows)
+        ):
+            self._kept |= {row.row: row for row in self._backend.rows(rows)}
         if self._kept.keys() >= set(rows):
             known = {row: self._kept[row].vectors.get(name) for row in rows}
             found = {row: vector for row, vector in known.items() if vector is not None}
@@ -46,13 +54,15 @@ class ScopeReader:
         return found
 
     def records(self, rows: Sequence[int]) -> dict[int, MemoryRecord]:
-        """Return the records of *rows*."""
+        """Return the records of *rows*, and of rows that were a round trip away and are known."""
         if self._kept.keys() >= set(rows):
-            found = {row: self._kept[row].record for row in rows}
+            known = self._kept if self._backend.is_remote else rows
+            found = {row: self._kept[row].record for row in known}
             self.forget()
         else:
             found = self._backend.by_row(rows)
-        self.overtaken |= sum(each.state == "live" for each in found.values()) < len(rows)
+        alive = sum(row in found and found[row].state == "live" for row in rows)
+        self.overtaken |= alive < len(rows)
         return found
 
     def keep(self, rows: Sequence[Row]) -> None:

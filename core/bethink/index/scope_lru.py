@@ -50,6 +50,10 @@ class ScopeLRU:
         single = [scope for scope in scopes_over(namespace) if scope in self.indexes]
         return single + [scope for scope in self._unions if covers(scope, namespace)]
 
+    def holds(self, scope: Scope) -> bool:
+        """Return whether *scope* is in memory, packed or not."""
+        return scope in self.indexes or scope in self._packed
+
     def get(self, scope: Scope, moment: Hashable = None) -> ScopeIndex | None:
         """Return the index of *scope* if resident, and make the index the most recent."""
         index = self._held.get((moment, scope))

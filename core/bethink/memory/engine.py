@@ -6,7 +6,7 @@ import atexit
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -31,7 +31,7 @@ from ..model.arrays import Matrix, Vector
 from ..model.fields import MAX_TIME, identifier, number
 from ..model.filters import Filter, sees_accesses
 from ..model.ids import IdFactory
-from ..model.port import DIMENSION_SETTING, EMBEDDED, Changes, Row, Stored
+from ..model.port import DIMENSION_SETTING, EMBEDDED, Changes, Place, Row, Stored
 from ..model.progress import STEP, Tell
 from ..model.records import RECORD_FIELDS, MemoryRecord, State, embedded_text, with_fields
 from ..storage import PART, FullBackend, FullWriter
@@ -61,7 +61,7 @@ class Transaction:
     """The only source whose records may be written or changed, if not None."""
     outdated: EmbedderMismatchError | None = None
     """Raised for vectors that were made before the store's embedder changed."""
-    keys: set[tuple[str, str]] = field(default_factory=set)
+    keys: set[Place] = field(default_factory=set)
     """Namespaces and keys whose text, value or record changed; for the guards."""
     parts: int | None = None
     """From 0 on, the number of entries written so far that one ``undo`` takes back together."""
@@ -119,10 +119,8 @@ class Transaction:
             left = self.writer.replace(row, after, vectors)
         else:
             self.writer.patch(row, after)
-            earlier = self.live.get(row)
-            left = Row(
-                row, earlier.ordinal if earlier else row, after, earlier.vectors if earlier else {}
-            )
+            earlier = self.live.get(row) or Row(row, row, before, {})
+            left = Row(row, earlier.ordinal, after, earlier.vectors)
         self._drop(row, before.namespace)
         if after.state == "live":
             self._note(left)
@@ -248,9 +246,8 @@ class Engine:
             if content is None:
                 raise ScreenedError(record.content)
             if content != record.content:
-                record = with_fields(
-                    record, content=fields.content("what the screen returns", content)
-                )
+                content = fields.content("what the screen returns", content)
+                record = with_fields(record, content=content)
                 fields.check_held(record.content, record.value)
         return record
 
@@ -284,16 +281,19 @@ class Engine:
         return self._present._dimension
 
     @contextmanager
-    def writing(self, *, closing: bool = False, guarded: bool = True) -> Iterator[Transaction]:
+    def writing(
+        self, places: Collection[Place] = (), *, closing: bool = False, guarded: bool = True
+    ) -> Iterator[Transaction]:
         """Open a transaction, first of all for accesses that are due (all when *closing*).
 
-        The ``guards`` may refuse a *guarded* transaction before the commit, and the
-        ``strict_guards`` every transaction. After the commit the index takes the changes in.
+        The body may ask for the records at *places* at no cost. The ``guards`` may refuse a
+        *guarded* transaction before the commit, and the ``strict_guards`` every transaction. After
+        the commit the index takes the changes in.
         """
         self.check_open()
         touches, buffer, start = {}, self.index.touches, time.perf_counter()
         try:
-            with self.backend.write() as writer:
+            with self.backend.write(places) as writer:
                 bound = self._bind(writer)
                 transaction = Transaction(writer, self.clock(), writer.head(), source=self.source)
                 transaction.outdated = self._outdated()

@@ -31,7 +31,7 @@ from ..model.records import (
     RecallResult,
     When,
 )
-from ..storage import Anchor, open_backend
+from ..storage import Anchor, open_backend, similar_scopes
 from . import reading, writing
 from .engine import Engine, Screen, Transaction
 from .ranking import Ranking, WeightedSum, checked_ranking
@@ -380,8 +380,7 @@ class Memories(View, Closable):
             fields.fail(f"{name} needs ids, a namespace or a filter that is not empty")
         self._engine.flush_for(passing)
         count = verb(self._engine, wanted, scope, passing)
-        meant = [] if count else reading.similar_scopes(self._engine.backend, scope)
-        if meant:
+        if not count and (meant := similar_scopes(self._engine.backend, scope)):
             hint = " or ".join(map(repr, meant))
             _logger.warning("%s matched nothing in %r; did you mean %s?", name, scope, hint)
         return count

@@ -18,8 +18,8 @@ from ..index import Accessed, EarlyScan, SearchedIndex
 from ..model import fields
 from ..model.arrays import Vector
 from ..model.filters import All, Filter, Where, expired, parse, unexpired
-from ..model.namespaces import EVERYWHERE, Scope, Subtree, check_scope
-from ..model.port import EMBEDDED, Backend, LogQuery, Page
+from ..model.namespaces import Scope, check_scope
+from ..model.port import EMBEDDED, Page
 from ..model.records import Listed, MemoryRecord, RecallResult, with_accesses
 from ..text import asked_periods, read_query
 from .engine import Engine
@@ -32,7 +32,6 @@ NamedVector = tuple[str, Sequence[float] | npt.NDArray[np.floating[Any]]]
 DEFAULT_SHARE: Final = 0.4
 """The vector's share of hybrid similarity for an embedder without a ``share``; measured."""
 
-_MAX_SIMILAR: Final = 3  # scopes of a hint
 MAX_ATTEMPTS: Final = 64
 """The most attempts of a recall while other processes change the rows being read."""
 
@@ -170,10 +169,8 @@ def touch(engine: Engine, ids: Sequence[str]) -> None:
     """Count one access of each live, unexpired record now."""
     engine.check_open()
     found, now = engine.backend.find(ids).values(), engine.clock()
-    touch_rows(
-        engine,
-        [each for each in found if each.record.state == "live" and not each.record.expired(now)],
-    )
+    live = [each for each in found if each.record.state == "live" and not each.record.expired(now)]
+    touch_rows(engine, live)
 
 
 def recall(
@@ -182,13 +179,9 @@ def recall(
     """Answer *request*; see ``MemoryStore.recall``."""
     start = time.perf_counter()
     answer = answer_by(engine, ranking, request)
-    _logger.debug(
-        "recalled %d of at most %d records in %.4f s",
-        len(answer.places),
-        request.k,
-        time.perf_counter() - start,
-    )
-    return list(map(answer.result, range(len(answer.places))))
+    found, seconds = range(len(answer.places)), time.perf_counter() - start
+    _logger.debug("recalled %d of at most %d records in %.4f s", len(found), request.k, seconds)
+    return list(map(answer.result, found))
 
 
 class Answer(NamedTuple):
@@ -354,21 +347,3 @@ def load_answer(index: SearchedIndex, found: TopK, request: Request) -> Answer:
         places = [place for place in places if scores[place] >= least]
     live = [place for place in places[: request.k] if accessed[place][0].state == "live"]
     return Answer(found, live, accessed)
-
-
-def similar_scopes(backend: Backend, scope: Scope | None) -> list[Scope]:
-    """Return scopes of live records whose path ends with the path of *scope*, at most three.
-
-    A *scope* that the journal knows was meant, so nothing is similar.
-    """
-    if not isinstance(scope, str | Subtree) or backend.select(scope, None, Page(1)):
-        return []
-    path = scope if isinstance(scope, str) else scope.path
-    similar: dict[Scope, None] = {}
-    for name in backend.namespaces(EVERYWHERE):
-        before, found, after = f"/{name}/".partition(f"/{path}/")
-        if found:
-            place = f"{before}/{path}".removeprefix("/")
-            similar[place if isinstance(scope, str) and not after else Subtree(place)] = None
-    known = similar and backend.log(LogQuery(1, scope=scope))
-    return [] if known else list(similar)[:_MAX_SIMILAR]

@@ -14,7 +14,7 @@ from ..model.arrays import Vector
 from ..model.fields import check_held, content
 from ..model.filters import Filter, matches
 from ..model.namespaces import EVERYWHERE, Scope, covers
-from ..model.port import EMBEDDED, Stored, Writer
+from ..model.port import EMBEDDED, Place, Stored, Writer
 from ..model.progress import Tell
 from ..model.records import (
     LIVE,
@@ -90,19 +90,21 @@ def store_many(
         raise ValidationError("two items have the same id")
     vectors = engine.embed(records, tell)
     finder = make_finder and make_finder(records, vectors)
-    with engine.writing() as transaction:
+    places = {(each.namespace, each.key) for each in records if each.key is not None}
+    with engine.writing(places) as transaction:
         if check is not None:
             check(transaction)
         if gone:
             retire(transaction, select_records(transaction.writer, gone))
-        stored = _store_new(transaction, built, vectors, finder)
+        stored = _store_new(transaction, built, places, vectors, finder)
     engine.index.save()
     return engine.all_current(stored)
 
 
 def _store_new(
     transaction: Transaction,
-    built: Iterable[_NewRecord],
+    built: Sequence[_NewRecord],
+    places: Collection[Place],
     vectors: Iterable[Vector],
     finder: DuplicateFinder | None,
 ) -> list[MemoryRecord]:
@@ -114,9 +116,12 @@ def _store_new(
     stored: list[MemoryRecord] = []
     replaced: list[MemoryRecord] = []
     fresh: list[tuple[MemoryRecord, dict[str, Vector]]] = []
-    keys = set[tuple[str, str]]()
+    keys = set[Place]()
     if finder is not None:
         finder.begin(transaction)
+    # Holders that merging or superseding may change are asked for one by one.
+    is_plain = finder is None and all(old is None for *_, old in built)
+    holders = transaction.writer.by_keys(places) if is_plain else {}
     for (record, named, old), vector in zip(built, vectors, strict=True):
         place = None if record.key is None else (record.namespace, record.key)
         if fresh and (finder is not None or old is not None or place in keys):
@@ -130,8 +135,10 @@ def _store_new(
         if merged is not None:
             continue
         if place is not None:
+            known = is_plain and place not in keys
             keys.add(place)
-            if holder := transaction.writer.by_key(*place):
+            holder = holders.get(place) if known else transaction.writer.by_key(*place)
+            if holder is not None:
                 transaction.add_all(fresh)
                 fresh = []
                 replaced.append(supersede(transaction, *holder, record.id))
@@ -313,11 +320,8 @@ def add(
     transaction: Transaction, record: MemoryRecord, vectors: Mapping[str, Vector]
 ) -> list[MemoryRecord]:
     """Add a new record; supersede and return the live records with the same key."""
-    replaced = []
-    if record.key is not None and (
-        holder := transaction.writer.by_key(record.namespace, record.key)
-    ):
-        replaced.append(supersede(transaction, *holder, record.id))
+    holder = record.key and transaction.writer.by_key(record.namespace, record.key)
+    replaced = [supersede(transaction, *holder, record.id)] if holder else []
     transaction.add(record, vectors, non_empty_fields(record))
     return replaced
 

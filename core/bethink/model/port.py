@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Final, Literal, NamedTuple, Protocol
+from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
 from ..model.filters import Filter
 from ..model.namespaces import Scope
@@ -94,7 +94,8 @@ class IndexData:
     """The data from which a scope's index starts, at journal position ``head``.
 
     Saved segments; the ``live_rows`` of each namespace that lost some of the segments' rows; rows
-    that ``changed`` since; and the ``unindexed`` rows without a segment.
+    that ``changed`` since; and the ``unindexed`` rows without a segment. ``embedder`` is the
+    setting at *head*.
     """
 
     head: int
@@ -102,6 +103,7 @@ class IndexData:
     live_rows: Mapping[str, frozenset[int]]
     unindexed: tuple[Row, ...]
     changed: tuple[Row, ...]
+    embedder: str | None = None
 
 
 class Page(NamedTuple):
@@ -115,6 +117,10 @@ class Page(NamedTuple):
     offset: int = 0
     descending: bool = False
     by: Literal["ordinal", "row", "key"] | SortField = "ordinal"
+
+
+Place: TypeAlias = tuple[str, str]
+"""A namespace and a key."""
 
 
 class Reader(Protocol):
@@ -151,6 +157,9 @@ class Writer(Reader, Protocol):
 
     Each change of a record is followed by the journal entry, whose code covers the change.
     """
+
+    def by_keys(self, places: Collection[Place]) -> dict[Place, Stored]:
+        """Return the live records at *places*."""
 
     def dimension(self, name: str, wanted: int) -> int:
         """Return the dimension of the vectors *name*; *wanted* if no record has any."""
@@ -260,8 +269,8 @@ class Backend(Reader, Protocol):
         """Whether every write is refused, for want of permission."""
 
     @property
-    def saves_at_once(self) -> bool:
-        """Whether an index made from rows is saved at once, for the processes of other machines."""
+    def is_remote(self) -> bool:
+        """Whether each read is a round trip, and processes of other machines read the indexes."""
 
     @property
     def breaks(self) -> int:
@@ -275,11 +284,17 @@ class Backend(Reader, Protocol):
     def journal_reader(self) -> Journal:
         """The journal, to be asked about moments."""
 
-    def write(self) -> AbstractContextManager[Writer]:
-        """Open the one write transaction: committed at the end, rolled back on any exception."""
+    def write(self, places: Collection[Place] = ()) -> AbstractContextManager[Writer]:
+        """Open the one write transaction: committed at the end, rolled back on any exception.
+
+        The records at *places* may be read at once, for the first question.
+        """
 
     def by_row(self, rows: Sequence[int]) -> dict[int, MemoryRecord]:
         """Return the records whose current row is among *rows*."""
+
+    def rows(self, rows: Sequence[int]) -> list[Row]:
+        """Return the existing rows among *rows*, with all vectors."""
 
     def values(
         self,

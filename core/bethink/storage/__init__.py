@@ -42,6 +42,7 @@ from .replay import record_of as record_of
 from .replay import records_at as records_at
 from .replay import refuse_compacted as refuse_compacted
 from .replay import replayed as replayed
+from .similar import similar_scopes as similar_scopes
 from .urls import split
 from .urls import without_password as without_password
 

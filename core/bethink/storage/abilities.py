@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 from ..model.arrays import Floats, Vector
 from ..model.filters import Filter
 from ..model.namespaces import EVERYWHERE, Scope
-from ..model.port import Backend, IndexData, Journal, Moment, Page, Row, Stored, Writer
+from ..model.port import Backend, IndexData, Journal, Moment, Page, Place, Row, Stored, Writer
 from ..model.progress import Tell
 from ..model.records import MemoryRecord, Snapshot
 from ..model.values import Value
@@ -406,8 +406,8 @@ class FullBackend(Backend, Protocol):
     def journal_reader(self) -> JournalReader:
         """The journal, to be asked about any moment."""
 
-    def write(self) -> AbstractContextManager[FullWriter]:
-        """Open the one write transaction: committed at the end, rolled back on any exception."""
+    def write(self, places: Collection[Place] = ()) -> AbstractContextManager[FullWriter]:
+        """Open the one write transaction; see ``Backend``."""
 
     def tallies(self, scope: Scope, now: float) -> list[Tally]:
         """Return the tallies of the unexpired live records, one for each namespace and tags."""

@@ -21,7 +21,18 @@ from ..errors import ValidationError
 from ..model.arrays import Rows, Vector
 from ..model.filters import Filter, lookup, matcher
 from ..model.namespaces import Scope, covers
-from ..model.port import EMBEDDED, NO_ROWS, Changes, IndexData, LogQuery, Page, Row, Segment, Stored
+from ..model.port import (
+    EMBEDDED,
+    NO_ROWS,
+    Changes,
+    IndexData,
+    LogQuery,
+    Page,
+    Place,
+    Row,
+    Segment,
+    Stored,
+)
 from ..model.progress import Tell
 from ..model.records import LIVE, LogEntry, MemoryRecord, State, embedded_text
 from .abilities import (
@@ -51,7 +62,7 @@ class PastBackend:
     def __init__(self, backend: FullBackend, embed: Embed, seq: int) -> None:
         self.location = backend.location
         self.read_only = True
-        self.saves_at_once = False
+        self.is_remote = False
         self.breaks = 0
         self.vector_indexes = None
         self.journal_reader = backend.journal_reader
@@ -60,7 +71,7 @@ class PastBackend:
         self._seq = seq
         self._made: dict[int, Vector] = {}  # by row
 
-    def write(self) -> AbstractContextManager[FullWriter]:
+    def write(self, places: Collection[Place] = ()) -> AbstractContextManager[FullWriter]:
         raise ValidationError("the past cannot be changed")
 
     def save(self, segments: Iterable[Segment]) -> list[int | None]:
@@ -88,6 +99,11 @@ class PastBackend:
 
     def by_row(self, rows: Sequence[int]) -> dict[int, MemoryRecord]:
         return {each.row: each.record for each in self._records_in(rows)}
+
+    def rows(self, rows: Sequence[int]) -> list[Row]:
+        return [
+            Row(each.row, each.current.ordinal, each.record, {}) for each in self._records_in(rows)
+        ]
 
     def by_key(self, namespace: str, key: str) -> Stored | None:
         wanted = (namespace, key, "live")

@@ -93,7 +93,7 @@ class KeyedMemory(AtomicMemory):
         A record with a text is superseded, since the text would not fit the value.
         """
         engine, place = self._engine, self.namespace
-        with engine.writing() as transaction:
+        with engine.writing([(place, key)]) as transaction:
             now = transaction.now
             row, held = transaction.writer.by_key(place, key) or (0, None)
             before = writing.unexpired(held, now)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import ClassVar, Final, Literal
@@ -13,6 +13,7 @@ import psycopg
 
 from ...errors import StorageError, ValidationError
 from ...model.namespaces import check_namespace
+from ...model.port import Place, Stored
 from ...model.progress import Tell
 from ...model.records import MemoryRecord
 from ..abilities import Compacted
@@ -70,6 +71,8 @@ class PostgresBackend(SQLBackend):
     ``FullBackend``.
     """
 
+    is_remote = True
+
     _connections: Connections
     _selection = staticmethod(_SELECTION)
     _SPELLED_ROWS: ClassVar[int] = 0
@@ -125,10 +128,6 @@ class PostgresBackend(SQLBackend):
         return self._read_only
 
     @property
-    def saves_at_once(self) -> bool:
-        return not self._read_only
-
-    @property
     def breaks(self) -> int:
         return self._connections.breaks
 
@@ -139,9 +138,9 @@ class PostgresBackend(SQLBackend):
         return bool(refused)
 
     @contextmanager
-    def write(self) -> Iterator[PostgresWriter]:
+    def write(self, places: Collection[Place] = ()) -> Iterator[PostgresWriter]:
         try:
-            with self._connections.writing() as connection:
+            with self._connections.writing(places) as connection:
                 writer = PostgresWriter(connection, self._tenant)
                 yield writer
                 connection.last = writer.end()
@@ -280,6 +279,18 @@ class PostgresWriter(SQLWriter):
         for table in self._vector_tables():
             self.leave_live_vectors(table)
         return super().compact(until, at)
+
+    def by_key(self, namespace: str, key: str) -> Stored | None:
+        return self.by_keys([(namespace, key)]).get((namespace, key))
+
+    def by_keys(self, places: Collection[Place]) -> dict[Place, Stored]:
+        holders = self._connection.holders(places)
+        to_record = self._auth.to_record
+        return {
+            place: Stored(found[0], to_record(found[1:]))
+            for place in places
+            if (found := holders.get(place))
+        }
 
     def read_end(self) -> None:
         self._go_on_after(self._connection.last)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import select
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from io import BytesIO
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import psycopg
 from psycopg import errors
 from psycopg.pq import PipelineStatus, TransactionStatus
 
+from ...model.port import Place
 from ..sql.connection import Cursor
+from ..sql.rows import COLUMNS
 from ..urls import split, without_password
 from .dialect import to_parameters, to_postgres
 from .tenants import WHOLE_JOURNAL
@@ -31,6 +33,27 @@ _PATIENCE: Final = f"SET LOCAL {IDLE_LIMIT} = '300s'"
 _ENDS: Final = ("57P", "25P03")  # errors with which the server ends the connection
 GONE: Final = (errors.UndefinedTable, errors.InvalidSchemaName)
 """What the server says of a schema that has moved."""
+
+
+_HOLDERS: Final = (
+    "SELECT namespace, key, row, {columns} FROM {schema}.records "
+    "JOIN unnest(%s::text[], %s::text[]) AS wanted (place, word) "
+    "ON namespace = place AND key = word WHERE state = 'live'"
+)
+
+Holders: TypeAlias = dict[Place, tuple[Any, ...] | None]
+"""The row and the columns of the record at each place, None where there is none."""
+
+
+def holders_sql(schema: str, places: Collection[Place]) -> tuple[str, list[list[str]]]:
+    """Return the statement for the live records at *places*, and the parameters."""
+    statement = _HOLDERS.replace("{schema}", schema).replace("{columns}", COLUMNS)
+    return statement, [list(each) for each in zip(*places, strict=True)]
+
+
+def to_holders(places: Collection[Place], found: Iterable[Any]) -> Holders:
+    """Return the answer to ``holders_sql``; *places* without a record are named, too."""
+    return dict.fromkeys(places) | {(name, key): tuple(rest) for name, key, *rest in found}
 
 
 class Answer:
@@ -106,8 +129,9 @@ class Blob:
 class PostgresConnection:
     """A connection that takes statements in SQLite's dialect.
 
-    Inside a transaction statements wait, and travel together as soon as an answer is needed. In
-    between the server counts the idle time, so a frozen process loses the write lock.
+    Inside a transaction statements wait, and travel together as soon as an answer is needed, in a
+    pipeline from the first statement to the last. In between the server counts the idle time, so a
+    frozen process loses the write lock.
     """
 
     Error = psycopg.Error
@@ -130,17 +154,21 @@ class PostgresConnection:
         self.raw = connect()
         self.in_transaction = False
         self.has_finished = False
-        """Whether the end of the read transaction was asked for."""
+        """Whether the end of the transaction was asked for."""
         self.facts = dict[str, str]()
         """The settings, as the write transaction sees them."""
         self.last: Any = None
         """Position, link and time of the last journal entry; None for an empty journal."""
         self.has_waited = False
         """Whether another held the write lock, so that others may wait for the lock now."""
+        self.known: Holders = {}
+        """The holders of keys asked for with the lock, until the next statement."""
         self.held = dict[str, list[Any]]()
         """New rows by statement, to insert before the next statement that is no insert."""
         self._rows = 0
         self._waiting: list[Answer] = []
+        self._pipeline: psycopg.Pipeline | None = None
+        self._exit = ExitStack()
         self._long_from: float | None = None
         self._before: tuple[Any, dict[str, str]] = None, {}
         self._savepoint: Answer | None = None
@@ -177,11 +205,18 @@ class PostgresConnection:
 
     def ask(self, statement: str, given: Any = None) -> Answer:
         """Let a statement in the server's own dialect wait."""
-        assert not self.has_finished, "a statement after the last of a read transaction"
+        assert not self.has_finished, "a statement after the last of a transaction"
         self._release()
+        self.known = {}
         answer = Answer(self, statement, given)
         self._waiting.append(answer)
         return answer
+
+    def holders(self, places: Collection[Place]) -> Holders:
+        """Return row and record of the live records at *places*, as columns."""
+        if self.known.keys() >= set(places):
+            return self.known
+        return to_holders((), self.ask(*holders_sql(self.schema, places)))
 
     def finish_reading(self) -> None:
         """Let the end of the read transaction wait, to travel with the last statements."""
@@ -191,6 +226,7 @@ class PostgresConnection:
 
     def follow(self) -> bool:
         """Connect to the place where the store has moved; return whether the store can move."""
+        self.leave_pipeline()
         raw = self._follow()
         if raw is None:
             return False
@@ -203,6 +239,7 @@ class PostgresConnection:
         given = [to_parameters(each) for each in parameters]
         if not given:
             return
+        self.known = {}
         # Row security may ask one table about the new rows of another.
         if sql.startswith("INSERT") and self._sees_all:
             self.held.setdefault(to_postgres(sql, self.schema), []).extend(given)
@@ -233,15 +270,34 @@ class PostgresConnection:
         """Send the waiting statements, and wait for all answers."""
         self._release()
         waiting, self._waiting, self._rows = self._waiting, [], 0
-        with pipelined(self.raw) if len(waiting) > 1 else nullcontext():
+        if not waiting:
+            return
+        if self._pipeline is None:
+            self._pipeline = self._exit.enter_context(self.raw.pipeline())
+        try:
             for each in waiting:
                 each.send(self.raw)
+            if self.has_finished:
+                self._pipeline = None
+                self._exit.close()
+                return
+            self._pipeline.sync()  # after the end of a pipeline the server counts no idle time
+        except BaseException:
+            self.leave_pipeline()
+            raise
         if self._long_from is not None and (
             time.monotonic() > self._long_from
             or max((each.rowcount for each in waiting), default=0) > _MANY_ROWS
         ):
             self._long_from = None
             self.raw.execute(_PATIENCE)
+            self._pipeline.sync()
+
+    def leave_pipeline(self) -> None:
+        """End the pipeline of a transaction that failed, or goes on with ``raw``."""
+        self._pipeline = None
+        with suppress(psycopg.Error):
+            self._exit.close()
 
     def forget(self) -> None:
         """Leave the waiting statements unsent."""
@@ -270,6 +326,7 @@ class PostgresConnection:
         self.last, self.facts = self._before
         if self._savepoint is None or self._savepoint.cursor is None:
             return self._savepoint is not None
+        self.leave_pipeline()
         try:
             self.raw.execute("ROLLBACK TO part; RELEASE part", prepare=False)
         except psycopg.Error:
@@ -282,8 +339,9 @@ class PostgresConnection:
         self._commit = self.ask("COMMIT")
         if flush:
             self.ask(flush)
+        self.has_finished = True
         self.send()
-        self.in_transaction = False
+        self.in_transaction = self.has_finished = False
 
     @property
     def is_committed(self) -> bool:
@@ -295,25 +353,12 @@ class PostgresConnection:
     def end_transaction(self) -> None:
         """Leave a transaction that was read or failed; the server may still hold it open."""
         self.forget()
+        self.leave_pipeline()
         self.in_transaction = self.has_finished = False
 
     def blobopen(self, table: str, column: str, row: int, /, *, readonly: bool) -> Blob:
         """Open the bytes of a value."""
         return Blob(self.execute(f"SELECT {column} FROM {table} WHERE number = ?", (row,)))
-
-
-@contextmanager
-def pipelined(raw: psycopg.Connection[Any]) -> Iterator[None]:
-    """Send the statements of the body together; psycopg would log a second error as a warning."""
-    pipeline = raw.pipeline()
-    pipeline.__enter__()
-    try:
-        yield
-    except BaseException:
-        with suppress(psycopg.Error):
-            pipeline.__exit__(None, None, None)
-        raise
-    pipeline.__exit__(None, None, None)
 
 
 def has_ended(raw: psycopg.Connection[Any]) -> bool:

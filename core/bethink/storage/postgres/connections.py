@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from itertools import count
 from typing import Any, Final, Literal
@@ -14,6 +14,7 @@ from psycopg import errors, sql
 from psycopg.pq import TransactionStatus
 
 from ...errors import CorruptStoreError, StorageError, StoreBusyError, StoreClosedError
+from ...model.port import Place
 from ..sql.connection import Connection, SQLConnections
 from ..sql.group_commit import GroupCommit
 from ..urls import split, without_password
@@ -24,6 +25,8 @@ from .connection import (
     PostgresConnection,
     has_broken,
     has_ended,
+    holders_sql,
+    to_holders,
 )
 from .dialect import register_texts
 from .tenants import SETTING
@@ -36,9 +39,12 @@ IDLE_SECONDS: Final = 10
 """A process frozen inside a transaction loses the write lock after so long."""
 
 _APPLICATION_ID: Final = 0x62746E6B  # "btnk"
-_FACTS: Final = "SELECT name, value FROM {schema}.facts"
 _LAST: Final = "SELECT seq, link, at FROM {schema}.journal ORDER BY seq DESC LIMIT 1"
 _LAST_OF_ALL: Final = "SELECT seq, link, at FROM {schema}.last_entry()"
+_STATE: Final = (
+    "SELECT name, value, NULL::bigint, NULL::bytea, NULL::float8 FROM {schema}.facts "
+    "UNION ALL (SELECT NULL, NULL, seq, link, at FROM ({last}) AS last)"
+)
 MOMENT: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _MAY_EMIT: Final = (
     "SELECT bool_and(has_function_privilege(oid, 'EXECUTE')) FROM pg_proc "
@@ -47,9 +53,10 @@ _MAY_EMIT: Final = (
 _FLUSH: Final = "SELECT pg_logical_emit_message(true, 'bethink', '')"
 """A commit that is acknowledged like any other, and with the commit all commits before."""
 
-_COMMIT_EARLY: Final = (
-    "SELECT set_config('synchronous_commit', 'off', true) AS waited "
-    "WHERE NOT pg_try_advisory_xact_lock{key}; "
+_LOCK: Final = "SELECT pg_advisory_xact_lock{key}"
+_LOCK_EARLY: Final = (
+    "SELECT pg_advisory_xact_lock{key}, set_config('synchronous_commit', 'off', true) "
+    "WHERE NOT pg_try_advisory_xact_lock{key}"
 )
 """Where another holds the lock, the commit is not to wait for the disk."""
 
@@ -141,10 +148,9 @@ class Connections(SQLConnections):
         self._prelude = "" if pooled else "; ".join(set_all)
         self._durable = durability == "full"
         last = _LAST_OF_ALL if tenant else _LAST
-        key = lock_key(self.schema)
-        self._begin = "".join(f"{each}; " for each in ("BEGIN", *(set_all if pooled else ())))
-        self._lock = f"SELECT pg_advisory_xact_lock{key} AS held; "
-        self._state = f"{_FACTS}; {last}".replace("{schema}", self.schema)
+        self._begin = ("BEGIN", *(set_all if pooled else ()))
+        self._lock = _LOCK.format(key=lock_key(self.schema))
+        self._state = _STATE.replace("{last}", last).replace("{schema}", self.schema)
         self._at_start = (MOMENT, *(set_all if pooled and tenant is not None else ()))
         self._closed = False
         self._create_locks()
@@ -176,7 +182,7 @@ class Connections(SQLConnections):
         """
         if self._durable and not self._pooled and self.rows(_MAY_EMIT)[0][0]:
             self._flush = _FLUSH
-            self._begin += _COMMIT_EARLY.format(key=lock_key(self.schema))
+            self._lock = _LOCK_EARLY.format(key=lock_key(self.schema))
 
     def _connect(self) -> psycopg.Connection[Any]:
         raw = psycopg.connect(
@@ -228,13 +234,13 @@ class Connections(SQLConnections):
             raise type(error)(self.shown, error.reason) from error
 
     @contextmanager
-    def writing(self) -> Iterator[PostgresConnection]:
-        """Hold the write transaction.
+    def writing(self, places: Collection[Place] = ()) -> Iterator[PostgresConnection]:
+        """Hold the write transaction; the holders of the keys at *places* are read with the lock.
 
         Statements without a result travel together with the next statement that has a result.
         """
         with self.translated():
-            group = self._group_commit.enter()
+            group = self._group_commit.enter(places)
             try:
                 yield group.transaction.connection
             except BaseException as error:
@@ -252,7 +258,7 @@ class Connections(SQLConnections):
         while True:
             try:
                 with self._connect() as fresh:
-                    fresh.execute(self._begin + self._lock, prepare=False)
+                    fresh.execute("; ".join((*self._begin, self._lock)))
                     told = f"SELECT 1 FROM {self.schema}.journal WHERE seq = %s AND link = %s"
                     is_there = fresh.execute(told, (seq, link)).fetchone() is not None
                     fresh.execute("ROLLBACK")
@@ -267,7 +273,7 @@ class Connections(SQLConnections):
                     with suppress(StorageError):
                         self._find_place()
 
-    def _begin_writing(self, waited: float) -> _Transaction:
+    def _begin_writing(self, waited: float, places: Collection[Place] = ()) -> _Transaction:
         """Take the write lock, over a new connection if the last broke meanwhile.
 
         The thread has *waited* so many seconds for other threads.
@@ -279,7 +285,7 @@ class Connections(SQLConnections):
             idle, self._idle_writer = self._idle_writer, None
             connection = idle or self.connect()
             try:
-                self._take_lock(connection, waited)
+                self._take_lock(connection, waited, places)
                 connection.begin_part(first=True)
             except GONE:
                 moves += 1
@@ -300,21 +306,22 @@ class Connections(SQLConnections):
             else:
                 return _Transaction(self, connection)
 
-    def _take_lock(self, connection: PostgresConnection, waited: float) -> None:
+    def _take_lock(
+        self, connection: PostgresConnection, waited: float, places: Collection[Place]
+    ) -> None:
         """Begin, take the lock and read the state, all in one round trip."""
-        begin = self._begin
+        for statement in self._begin:
+            connection.ask(statement)
         if waited > _SHORT_SECONDS:
             left = max(1, int(1000 * (LOCK_SECONDS - waited)))
-            begin += f"SET LOCAL lock_timeout = '{left}ms'; "
-        cursor = connection.raw.execute(begin + self._lock + self._state, prepare=False)
-        connection.has_waited = False
-        while (name := cursor.description and cursor.description[0].name) != "held":
-            connection.has_waited |= name == "waited" and cursor.fetchone() is not None
-            cursor.nextset()
-        cursor.nextset()
-        connection.facts = dict(cursor.fetchall())
-        cursor.nextset()
-        connection.last = cursor.fetchone()
+            connection.ask(f"SET LOCAL lock_timeout = '{left}ms'")
+        lock, asked = connection.ask(self._lock), connection.ask(self._state)
+        sought = connection.ask(*holders_sql(self.schema, places)) if places else ()
+        connection.has_waited = lock.fetchone() is not None
+        state = asked.fetchall()
+        connection.known = to_holders(places, sought)
+        connection.facts = {name: value for name, value, *_ in state if name is not None}
+        connection.last = next((last for name, _, *last in state if name is None), None)
 
     def commit(self, connection: PostgresConnection) -> None:
         """Commit the write transaction, or undo all and raise."""
@@ -340,6 +347,7 @@ class Connections(SQLConnections):
 
     def _roll_back(self, connection: PostgresConnection) -> bool:
         """Return whether the connection is in use after the end of the transaction."""
+        connection.leave_pipeline()
         # After a refusal psycopg takes statements for prepared that the server has skipped.
         if connection.raw.info.transaction_status is TransactionStatus.INTRANS:
             with suppress(psycopg.Error):
@@ -351,6 +359,7 @@ class Connections(SQLConnections):
     def _drop(self, connection: PostgresConnection) -> None:
         """End a connection that may be broken."""
         self.breaks += connection.raw.closed
+        connection.leave_pipeline()
         with suppress(psycopg.Error):
             connection.raw.close()
 

@@ -93,7 +93,7 @@ class PostgresVectorIndexes:
             connection.finish_reading()
             rows = [row for asked in (near, newer) for row in NO_AUTH.to_rows(connection, asked)]
             live = [_without_text(row) for row in rows if row.record.state == "live"]
-            return IndexData(head.fetchone()[0], (), {}, tuple(live), ())
+            return IndexData(head.fetchone()[0], (), {}, tuple(live), (), note.embedder)
 
     def build(self, namespace: str, rate: float | None, tell: Tell | None = None) -> int:
         with self._server.translated(), closing(self._server.connect().raw) as new:
@@ -136,6 +136,7 @@ class PostgresVectorIndexes:
             if not 0 < dimension <= MAX_DIMENSION:
                 reason = f"a vector index needs vectors of 1 to {MAX_DIMENSION:,} numbers"
                 raise ValidationError(f"{reason}; {namespace!r} has {dimension:,}")
+            connection.leave_pipeline()
             place = self._place(table)
             new.execute(
                 f"CREATE TABLE {place} (row BIGINT PRIMARY KEY, ordinal BIGINT NOT NULL, "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
 from functools import partial
 from typing import Any, ClassVar, Final, TypeAlias, TypeVar
@@ -14,7 +14,7 @@ import numpy as np
 from ...model.arrays import Rows, Vector
 from ...model.filters import Filter, descend, fields_of, lookup, matcher, unexpired
 from ...model.namespaces import EVERYWHERE, Scope
-from ...model.port import EMBEDDED, NO_ROWS, Changes, IndexData, LogQuery, Page, Row, Segment
+from ...model.port import EMBEDDED, NO_ROWS, Changes, IndexData, LogQuery, Page, Place, Row, Segment
 from ...model.records import LIVE, LogEntry, MemoryRecord
 from ..abilities import Entry, Tally, Totals, changed_contents, tally
 from .authenticator import Authenticator
@@ -80,7 +80,7 @@ class SQLBackend(SQLReader):
         return 0
 
     @abstractmethod
-    def write(self) -> AbstractContextManager[SQLWriter]:
+    def write(self, places: Collection[Place] = ()) -> AbstractContextManager[SQLWriter]:
         """Open the write transaction."""
 
     def _rows(self, sql: str, *parameters: object) -> list[Any]:
@@ -105,6 +105,12 @@ class SQLBackend(SQLReader):
         )
         to_record = self._auth.to_record
         return {row: to_record(values) for row, *values in found}
+
+    def rows(self, rows: Sequence[int]) -> list[Row]:
+        with self._connections.reading() as connection:
+            asked = self._auth.ask_rows(connection, f"row IN {LISTED}", Listed(rows))
+            self._connections.finish_reading(connection)
+            return self._auth.to_rows(connection, asked)
 
     def values(
         self,
@@ -275,9 +281,22 @@ class SQLBackend(SQLReader):
         aside: bool = False,
     ) -> IndexData:
         use = self._connections.aside if aside else self._connections.read_transaction
-        with use() as connection:
-            finish = partial(self._connections.finish_reading, connection)
-            return load(connection, self._auth, names_in(connection, scope), limit, recent, finish)
+        found, skip_segments = None, False
+        while found is None:  # a second time if a segment is damaged
+            with use() as connection:
+                finish = partial(self._connections.finish_reading, connection)
+                names = names_in(connection, scope)
+                found = load(
+                    connection,
+                    self._auth,
+                    names,
+                    limit,
+                    recent,
+                    finish,
+                    skip_segments=skip_segments,
+                )
+            skip_segments = True
+        return found
 
     def vectors(self, rows: Sequence[int], name: str) -> dict[int, Vector]:
         table, named = ("vectors", "") if name == EMBEDDED else ("named_vectors", "AND name = ?")

@@ -75,11 +75,11 @@ class Group(Generic[T]):
 class GroupCommit(Generic[T]):
     """Lets waiting threads enter the open write transaction: all return after the shared commit.
 
-    *begin* begins a transaction, for a thread that has waited so many seconds. A thread that fails
-    undoes only the thread's own part.
+    *begin* begins a transaction, for a thread that has waited so many seconds; what else ``enter``
+    was given comes after. A thread that fails undoes only the thread's own part.
     """
 
-    def __init__(self, begin: Callable[[float], T], *, shares: bool = True) -> None:
+    def __init__(self, begin: Callable[..., T], *, shares: bool = True) -> None:
         self._begin = begin
         self._shares = shares
         # Reentrant, so that a lock left by an interrupted call does not lock out the same thread.
@@ -95,7 +95,7 @@ class GroupCommit(Generic[T]):
         """Whether a transaction is open; asked with the lock held."""
         return self._group is not None
 
-    def enter(self) -> Group[T]:
+    def enter(self, *given: object) -> Group[T]:
         """Enter the open transaction, or begin one; hold the lock."""
         came = time.monotonic()
         with self._waiting_lock:
@@ -115,7 +115,7 @@ class GroupCommit(Generic[T]):
                 except Exception:  # such as a connection that broke before this write
                     self.commit()
             if self._group is None:
-                self._group = Group(self._begin(time.monotonic() - came))
+                self._group = Group(self._begin(time.monotonic() - came, *given))
             self._group.members += 1
             self._inside = True
             return self._group

@@ -20,7 +20,7 @@ from ...model.port import SEGMENT_FORMAT, IndexData, Row, Segment
 from .authenticator import Authenticator
 from .connection import Connection, Cursor
 from .erasing import ERASED
-from .rows import HEAD, LISTED, Listed, read_number, scope_sql
+from .rows import HEAD, LISTED, Listed, ask_setting, read_number, scope_sql, to_setting
 
 _READ_BYTES: Final = 1 << 20
 _columns_of = attrgetter("namespace", "first", "last", "count", "head")
@@ -58,26 +58,35 @@ def load(
     limit: int | None,
     recent: Mapping[int, Row],
     finish: Callable[[], None],
-) -> IndexData:
+    *,
+    skip_segments: bool = False,
+) -> IndexData | None:
     """Read the data for an index of all *names* together; with a *limit* only the end of each.
 
     The names are namespaces and patterns. A pattern stands for the namespaces without segments.
     *finish* is called after the last statement, if known to be the last before the answer is read.
+    Return None if the rows of damaged segments are to be read after that: with *skip_segments*.
     """
     live_rows = dict[str, frozenset[int]]()
     segments, unindexed, changed = list[Segment](), list[Row](), list[Row]()
     # Questions come first, here and below: the answers may travel together.
-    with closing(connection.execute(HEAD)) as asked:
+    with (
+        closing(connection.execute(HEAD)) as asked,
+        closing(ask_setting(connection, "embedder")) as noted,
+    ):
         for name in names:
-            is_last = name == names[-1] and limit is None
-            part = _load_name(connection, auth, name, limit, recent, finish if is_last else None)
+            end = finish if name == names[-1] and limit is None else None
+            part = _load_name(connection, auth, name, limit, recent, end, skip=skip_segments)
+            if part is None:
+                return None
             segments += part.segments
             unindexed += part.unindexed
             changed += part.changed
             if part.live is not None:
                 live_rows[name] = part.live
         (head,) = asked.fetchone()
-    return IndexData(head, tuple(segments), live_rows, tuple(unindexed), tuple(changed))
+        embedder = to_setting(noted)
+    return IndexData(head, tuple(segments), live_rows, tuple(unindexed), tuple(changed), embedder)
 
 
 def _load_name(
@@ -87,10 +96,12 @@ def _load_name(
     limit: int | None,
     recent: Mapping[int, Row],
     finish: Callable[[], None] | None,
-) -> _Part:
+    *,
+    skip: bool,
+) -> _Part | None:
     start, last = (0, 0) if limit is None else _find_tail(connection, name, limit)
     with closing(connection.execute(_NEWEST)) as asked:
-        listed = _list_segments(connection, name, start)
+        listed = [] if skip else _list_segments(connection, name, start)
         (newest,) = asked.fetchone()
     rest = partial(_Unindexed, connection, auth, name, newest, limit, recent)
     if listed:
@@ -98,8 +109,12 @@ def _load_name(
             closing(_Saved(connection, auth, name, start, listed)) as saved,
             closing(rest(listed[-1].last)) as end,
         ):
+            if finish is not None:
+                finish()
             if segments := saved.read():
                 return _Part(end.read(), segments, saved.live_rows(), saved.changed())
+            if finish is not None:
+                return None
     with closing(rest(last)) as end:
         if finish is not None:
             finish()
@@ -254,8 +269,7 @@ class _Saved:
         self._auth = auth
         self._name = name
         self._listed = listed
-        self._inside = _held_by(name, start, listed[-1].last)
-        inside, given = self._inside
+        inside, given = _held_by(name, start, listed[-1].last)
         since = min(each.head for each in listed)
         self._asked = ExitStack()
         self._data = [
@@ -264,11 +278,21 @@ class _Saved:
         for blob in self._data:
             self._asked.callback(blob.close)
         self._missed = self._ask_missed(start)
-        self._count = self._ask(f"SELECT count(*) FROM records WHERE {inside}", given)
+        self._live = self._ask_live(inside, given)
         patched = f"{inside} AND revision > ? AND revision <> row"
         by_patch = "INDEXED BY records_patched"
         self._changed = auth.ask_rows(connection, patched, *given, since, using=by_patch)
         self._asked.callback(self._changed.close)
+
+    def _ask_live(self, inside: str, given: Sequence[object]) -> Cursor:
+        """Ask for the live rows; for a NULL alone, if those are all rows of the segments."""
+        rows = sum(each.rows for each in self._listed)
+        return self._ask(
+            f"WITH counted AS MATERIALIZED (SELECT count(*) AS n FROM records WHERE {inside}) "
+            f"SELECT row FROM counted CROSS JOIN records WHERE n <> ? AND {inside} "
+            "UNION ALL SELECT NULL FROM counted WHERE n = ?",
+            (*given, rows, *given, rows),
+        )
 
     def _ask(self, sql: str, given: Sequence[object]) -> Cursor:
         return self._asked.enter_context(closing(self._connection.execute(sql, given)))
@@ -307,12 +331,8 @@ class _Saved:
 
     def live_rows(self) -> frozenset[int] | None:
         """Return the live rows, None if those are all rows of the segments."""
-        (live,) = self._count.fetchone()
-        if live == sum(each.rows for each in self._listed):
-            return None
-        inside, given = self._inside
-        found = self._ask(f"SELECT row FROM records WHERE {inside}", given)
-        return frozenset(row for (row,) in found.fetchall())
+        found = self._live.fetchall()
+        return None if found == [(None,)] else frozenset(row for (row,) in found)
 
     def changed(self) -> list[Row]:
         """Return the rows changed in place since the segments were made."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import closing
 from itertools import repeat
 from typing import Any, Final
 
 from ...errors import DimensionError, ValidationError
 from ...model.arrays import Vector
 from ...model.fields import to_json
-from ...model.port import EMBEDDED, Row, Stored
+from ...model.port import EMBEDDED, Place, Row, Stored
 from ...model.records import MemoryRecord, State, non_empty_fields
 from ..abilities import Compacted
 from ..journal import FULL_RECORD, SALT_BYTES, START, chain_hash, digest
@@ -111,6 +112,9 @@ class SQLWriter(SQLReader):
 
     def head(self) -> int:
         return self._head
+
+    def by_keys(self, places: Collection[Place]) -> dict[Place, Stored]:
+        return {place: found for place in places if (found := self.by_key(*place))}
 
     def added(self, namespace: str, since: int) -> list[Row]:
         after = "row > ? AND namespace = ? AND state = 'live'"
@@ -212,10 +216,10 @@ class SQLWriter(SQLReader):
 
     def replace(self, row: int, record: MemoryRecord, vectors: Mapping[str, Vector]) -> Row:
         new = self._head + 1
-        ((ordinal,),) = self._connection.execute(
-            f"{_UPDATE} RETURNING ordinal", (new, new, *to_values(record), row)
-        ).fetchall()
-        carried, own = self._carry_vectors(row, new, vectors), _without_zeros(record, vectors)
+        moved = f"{_UPDATE} RETURNING ordinal", (new, new, *to_values(record), row)
+        with closing(self._connection.execute(*moved)) as asked:  # the answers travel together
+            carried, own = self._carry_vectors(row, new, vectors), _without_zeros(record, vectors)
+            ((ordinal,),) = asked.fetchall()
         self.attach(new, own)
         return Row(new, ordinal, record, {**carried, **own})
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Final, Literal
 
 from ...errors import StorageError
+from ...model.port import Place
 from ...model.progress import Tell
 from ..anchors import Anchor
 from ..sql.authenticator import NO_AUTH
@@ -40,7 +41,7 @@ class SQLiteBackend(SQLBackend):
     """
 
     _connections: Connections
-    saves_at_once = False
+    is_remote = False
     vector_indexes = None
 
     def __init__(
@@ -70,7 +71,7 @@ class SQLiteBackend(SQLBackend):
         return self._connections.read_only
 
     @contextmanager
-    def write(self) -> Iterator[SQLiteWriter]:
+    def write(self, places: Collection[Place] = ()) -> Iterator[SQLiteWriter]:
         if self._keyed_file is not None:
             with self._keyed_file.write() as writer:
                 yield writer

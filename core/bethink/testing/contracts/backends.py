@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 
 from ...errors import DimensionError, StoreClosedError, ValidationError
-from ...features.keys import key_range
 from ...model.filters import lookup, matches, parse, unexpired
 from ...model.namespaces import EVERYWHERE, Scope, Subtree
 from ...model.port import EMBEDDED, LogQuery, Page
@@ -23,6 +22,7 @@ from ...model.records import SortField, State
 from ...storage import FullBackend as Backend
 from ...storage import open_backend
 from .journals import JournalContract
+from .keys import KeyContract
 from .samples import (
     EVERY_FIELD,
     FILTERS,
@@ -41,7 +41,7 @@ from .samples import (
 )
 
 
-class BackendContract(JournalContract):
+class BackendContract(JournalContract, KeyContract):
     """The tests that need one backend, new and empty."""
 
     def test_a_new_backend_holds_nothing(self, backend: Backend) -> None:
@@ -52,15 +52,21 @@ class BackendContract(JournalContract):
         assert backend.load("default").unindexed == ()
 
     def test_a_record_comes_back_as_it_was(self, backend: Backend) -> None:
-        (row,) = insert(backend, EVERY_FIELD)
+        (row,) = insert(backend, EVERY_FIELD, vectors={EMBEDDED: vector(1, 0), "mine": vector(2)})
         assert records_of(backend, ["all"]) == {"all": EVERY_FIELD}
+        (whole,) = backend.rows([99, row.row])
+        assert (whole.row, whole.ordinal, whole.record) == (1, 1, EVERY_FIELD)
+        assert {name: each.tolist() for name, each in whole.vectors.items()} == {
+            EMBEDDED: [1, 0],
+            "mine": [2],
+        }
         assert backend.by_row([row.row]) == {row.row: EVERY_FIELD}
         assert backend.rows_of(["all", "none"]) == {"all": row.row}
 
     def test_what_is_unknown_is_absent(self, backend: Backend) -> None:
         insert(backend, record("r1"))
         assert list(backend.find(["none", "r1"])) == ["r1"]
-        assert (backend.find([]), backend.by_row([99])) == ({}, {})
+        assert (backend.find([]), backend.by_row([99]), backend.rows([99])) == ({}, {}, [])
         assert backend.vectors([1], "none") == {}
         assert backend.by_key("default", "none") is None
 
@@ -155,39 +161,6 @@ class BackendContract(JournalContract):
         assert (found["r2"].access_count, found["r2"].last_accessed_at) == (0, None)
         touch(backend, {"r1": (1, 60.0)})
         assert records_of(backend, ["r1"])["r1"].last_accessed_at == 60.0
-
-    def test_only_a_live_record_holds_a_key(self, backend: Backend) -> None:
-        insert(backend, record("r1", key="k"), record("r2", key="k", namespace="other"))
-        assert backend.by_key("default", "k") == (1, record("r1", key="k"))
-        patch(backend, 1, record("r1", key="k", state="superseded"), "supersede")
-        assert backend.by_key("default", "k") is None
-        insert(backend, record("r3", key="k"))
-        assert backend.by_key("default", "k") == (4, record("r3", key="k"))
-
-    def test_a_span_holds_the_keys_from_its_low_end_to_before_its_high_one(
-        self, backend: Backend
-    ) -> None:
-        insert(backend, *(record(key, key=key) for key in ("d", "b0", "c", "é", "a", "b")))
-        insert(backend, record("other", key="b", namespace="other"), record("none"))
-        insert(backend, record("gone", key="bb", state="forgotten"))
-        insert(backend, record("past", key="cc", expires_at=5.0))
-        for low, high, found in (("b", "d", ["b", "b0", "c"]), ("d", "\U0010ffff", ["d", "é"]),
-                                 ("e", "f", []), ("c", "b", [])):  # fmt: skip
-            rows = backend.rows_of(found)
-            wanted = [(rows[id], record(id, key=id)) for id in found]
-            with backend.write() as writer:
-                for reader in (backend, writer):
-                    assert key_range(reader, "default", low, high, 5.0) == wanted
-                    assert key_range(reader, "default", low, high, 5.0, last=True) == wanted[-1:]
-        earlier = key_range(backend, "default", "c", "d", 4.0)
-        assert [each.record.id for each in earlier] == ["c", "past"]
-
-    def test_the_last_keys_of_a_subtree_come_from_all_namespaces(self, backend: Backend) -> None:
-        insert(backend, *(record(key, key=key, namespace=f"a/{key}") for key in ("c", "a", "d")))
-        insert(backend, record("b", key="b", namespace="a"), record("other", key="c"))
-        for scope, found in (("a", ["b"]), (Subtree("a"), ["c", "b"]), (EVERYWHERE, ["c", "c"])):
-            last = key_range(backend, scope, "a", "d", 0.0, last=2)
-            assert [each.record.key for each in last] == found
 
     @pytest.mark.parametrize(
         "scope", [*NAMESPACES, "none", *map(Subtree, (*NAMESPACES, "none")), EVERYWHERE], ids=repr
@@ -302,6 +275,10 @@ class BackendContract(JournalContract):
         assert [(row.row, row.ordinal) for row in loading.unindexed] == [(3, 3), (5, 2)]
         assert [list(row.vectors) for row in loading.unindexed] == [["mine"], [EMBEDDED]]
         assert (loading.head, loading.segments, loading.changed) == (5, (), ())
+        assert loading.embedder is None
+        with backend.write() as writer:
+            writer.set_setting("embedder", "of words")
+        assert backend.load("default").embedder == "of words"
 
     def test_loading_some_gives_the_first_unindexed_rows(self, backend: Backend) -> None:
         rows = insert(backend, *(record(f"r{n}") for n in range(6)))

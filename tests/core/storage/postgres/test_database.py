@@ -387,8 +387,9 @@ def test_threads_that_wait_in_line_wait_no_longer_than_the_limit(
         lambda writer: writer.find(["r1"]),
         lambda writer: writer.set_setting("half", "done"),
         lambda writer: writer.insert_all([record("r3"), record("r4")], [{}, {}], 1.0),
+        lambda writer: (writer.set_setting("half", "done"), writer.find(["r1"])),
     ],
-    ids=["nothing", "a read", "a setting", "new rows"],
+    ids=["nothing", "a read", "a setting", "new rows", "several statements"],
 )
 def test_a_frozen_holder_of_the_lock_loses_the_lock(
     location: str, work: Callable[[Any], object], monkeypatch: pytest.MonkeyPatch
