@@ -63,9 +63,10 @@ class RecordCache:
 
     def get(self, rows: Sequence[int]) -> dict[int, MemoryRecord]:
         """Return the records of *rows*, without rows that are gone; later callers share them."""
-        if not rows:  # an answer without a hit
+        missing = [row for row in rows if row not in self._records]
+        if not missing:
             self._reader.forget()
-        if missing := [row for row in rows if row not in self._records]:
+        else:
             self._read(missing)
             if self.nbytes > self._max_bytes:
                 self._records = {row: self._records[row] for row in rows if row in self._records}

@@ -54,9 +54,10 @@ class ScopeReader:
         return found
 
     def records(self, rows: Sequence[int]) -> dict[int, MemoryRecord]:
-        """Return the records of *rows*, and of rows that were a round trip away and are known."""
+        """Return the records of *rows*, and of a few rows that were a round trip away."""
         if self._kept.keys() >= set(rows):
-            known = self._kept if self._backend.is_remote else rows
+            few = self._backend.is_remote and len(self._kept) <= _MAX_READ
+            known = self._kept if few else rows
             found = {row: self._kept[row].record for row in known}
             self.forget()
         else:
