@@ -32,7 +32,7 @@ _NUMBERS: Final = {
 _SEASONS: Final = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}  # first months
 _FEASTS: Final = {  # the month, the day and the number of days
     "christmas eve": (12, 24, 1), "christmas": (12, 24, 3), "new year's eve": (12, 31, 1),
-    "new year": (12, 31, 2), "halloween": (10, 31, 1),
+    "new year": (12, 31, 2), "halloween": (10, 31, 1), "easter": (0, 0, 4),
 }  # fmt: skip
 _PARTS: Final = {  # which part, of how many
     "early": (0, 3), "beginning": (0, 3), "start": (0, 3), "mid": (1, 3), "middle": (1, 3),
@@ -46,6 +46,7 @@ _UNIT: Final = f"(?P<unit>{'|'.join(_UNITS)})"
 # "Jan's" names a person.
 _MONTHS: Final = "|".join(f"{name[:3]}(?:{name[3:]}|(?!'))" for name in MONTHS)
 _MONTH: Final = f"(?P<month>sept|{_MONTHS})"
+_FEAST: Final = rf"(?P<feast>{'|'.join(_FEASTS)})(?:'s)?(?: day)?"
 _WEEKDAY: Final = f"(?P<weekday>{'|'.join(WEEKDAYS)})"
 _DAY_OF_MONTH: Final = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 _YEAR: Final = r"(?P<year>(?:19|20)\d\d)"
@@ -60,6 +61,12 @@ _BEFORE: Final = lazy_pattern(
     r"(?:(?:the|last|this|past) )*$"
 )
 _A_YEAR: Final = lazy_pattern(rf"\b{_YEAR}\b")
+# "In May last year", and "last year at Easter".
+_OF_A_YEAR: Final = rf"((?:{'|'.join((*MONTHS, *_SEASONS, *_FEASTS))})\b)"
+_YEAR_AFTER: Final = lazy_pattern(rf"\b{_OF_A_YEAR},?(?: of)?(?: the)? (last|this) year\b")
+_YEAR_BEFORE: Final = lazy_pattern(
+    rf"\b(last|this) year,? ((?:in|at|over|during|on) (?:the )?{_OF_A_YEAR[1:-1]})"
+)
 _BETWEEN: Final = lazy_pattern(
     r"\b(?:between|from) (\S+(?: \S+)?(?: \d{4})?) (?:and|to|until) (\S+(?: \S+){0,2})"
 )
@@ -89,6 +96,9 @@ def asked_periods(text: str, now: float) -> list[Period]:
     if moment is None or not _MAY_NAME.search(text.lower()):
         return []
     rest = _NAMES.sub("|", text).lower().replace("\u2019", "'")
+    if " year" in rest:
+        rest = _YEAR_BEFORE.sub(r"\2 \1 year", rest)
+        rest = _YEAR_AFTER.sub(lambda year: f"{year[1]} {moment.year - (year[2] == 'last')}", rest)
     if (match := _BETWEEN.search(rest)) and (period := _between(match[1], match[2], now)):
         return [period]
     today = moment.replace(hour=0, minute=0, second=0, microsecond=0)
@@ -249,8 +259,21 @@ def _season(match: re.Match[str], today: datetime) -> _Days:
 
 def _feast(match: re.Match[str], today: datetime) -> _Days:
     month, day, length = _FEASTS[match["feast"]]
-    first = _latest(match, today, month, day)
+    first = _latest(match, today, month, day) if month else _good_friday(match, today)
     return first, first + length * _DAY
+
+
+def _good_friday(match: re.Match[str], today: datetime) -> datetime:
+    """Return the Friday before Easter, in the matched year or the latest before *today*."""
+    year = int(match["year"] or today.year)
+    # The rule of Gauss, for the years 1900 to 2099.
+    moon = (19 * (year % 19) + 24) % 30
+    days = moon + (2 * (year % 4) + 4 * (year % 7) + 6 * moon + 5) % 7
+    days -= 7 * (days == 35 or (days == 34 and moon == 28 and year % 19 > 10))
+    first = datetime(year, 3, 20, tzinfo=today.tzinfo) + days * _DAY
+    if match["year"] or first <= today:
+        return first
+    return _good_friday(match, today.replace(year=today.year - 1, month=12, day=31))
 
 
 def _latest(match: re.Match[str], today: datetime, month: int, day: int) -> datetime:
@@ -277,7 +300,7 @@ _RULES: Final[tuple[tuple[re.Pattern[str], _Rule, tuple[str, ...]], ...]] = tupl
         (r"yesterday|last night", _yesterday, ""),
         (r"today|tonight|this (?:morning|afternoon|evening)", _today, ""),
         (r"(?P<date>\d{4}-\d\d-\d\d)", _date, ""),
-        (rf"{_DAY_OF_MONTH} (?:of )?{_MONTH}\b\.?(?:,? {_YEAR})?", _day_of_month, ""),
+        (rf"{_DAY_OF_MONTH} (?:of )?{_MONTH}\b\.?(?:,?(?: of)? {_YEAR})?", _day_of_month, ""),
         (rf"{_MONTH}\b\.? {_DAY_OF_MONTH}\b(?:,? {_YEAR})?", _day_of_month, ""),
         (rf"{_MONTH}\b\.?(?:,| of)? {_YEAR}", _month, ""),
         (rf"{_MONTH}(?P<year>)", _month, "in"),
@@ -285,7 +308,8 @@ _RULES: Final[tuple[tuple[re.Pattern[str], _Rule, tuple[str, ...]], ...]] = tupl
         (r"q(?P<quarter>[1-4])(?P<year>)", _quarter, "in"),
         (rf"(?P<season>{'|'.join(_SEASONS)})(?: of)? {_YEAR}", _season, ""),
         (rf"(?P<season>{'|'.join(_SEASONS)})(?P<year>)", _season, "in"),
-        (rf"(?P<feast>{'|'.join(_FEASTS)})(?:'s)?(?: day)?(?: {_YEAR})?", _feast, "in at"),
+        (rf"{_FEAST}(?:,| of)? {_YEAR}", _feast, ""),
+        (rf"{_FEAST}(?P<year>)", _feast, "in at"),
         (rf"{_YEAR}(?:(?<=since \d{{4}})|(?! \w))", _year, "bound"),  # not "after 2000 steps"
         (rf"(?:in|during|of|for|from) {_YEAR}", _year, ""),
         (rf"{_COUNT}{_UNIT}s? ago", _ago, ""),
@@ -296,6 +320,7 @@ _RULES: Final[tuple[tuple[re.Pattern[str], _Rule, tuple[str, ...]], ...]] = tupl
         (r"this (?P<unit>week|month|quarter|year)", _this, ""),
         (r"(?:last|previous) (?P<unit>week|month|quarter|year)(?! of\b)", _last, ""),
         (r"(?:last|past|previous|over the) weekend", _weekend, ""),
+        (r"(?:did|was|were|had|happened)\b.{0,200} (?:on|at) (?:the )?weekend", _weekend, ""),
         (rf"(?:last|past|previous) {_WEEKDAY}", _weekday, ""),
         (rf"(?:did|was|were|had|happened)\b.{{0,200}} on (?:the )?{_WEEKDAY}", _weekday, ""),
     )

@@ -98,7 +98,7 @@ def named(text: str, now: float = NOW) -> list[tuple[str, str]]:
         ("from March to December", "2023-03-01", "2023-06-14"),
         ("between May and July 2021", "2021-05-01", "2021-07-31"),
         ("between April 3 and May 5, 2021", "2021-04-03", "2021-05-05"),
-        ("between May and July last year", "2022-01-01", "2022-12-31"),
+        ("between May and July last year", "2022-05-01", "2022-07-31"),
         ("the last summer", "2022-06-01", "2022-08-31"),
         ("May of 2021", "2021-05-01", "2021-05-31"),
         ("the last quarter of last year", "2022-10-01", "2022-12-31"),
@@ -108,10 +108,24 @@ def named(text: str, now: float = NOW) -> list[tuple[str, str]]:
         ("two days until Christmas", "2022-12-21", "2022-12-23"),
         ("since Christmas", "2022-12-24", "2023-06-14"),
         ("What happened on Monday?", "2023-06-12", "2023-06-12"),
+        ("What did we do on the weekend?", "2023-06-10", "2023-06-11"),
+        ("over Easter", "2023-04-07", "2023-04-10"),
+        ("at Easter 2019", "2019-04-19", "2019-04-22"),
+        ("Easter of 2025", "2025-04-18", "2025-04-21"),
+        ("What did we do at Easter last year?", "2022-04-15", "2022-04-18"),
+        ("in May last year", "2022-05-01", "2022-05-31"),
+        ("in the summer of last year", "2022-06-01", "2022-08-31"),
+        ("last year over Christmas", "2022-12-24", "2022-12-26"),
+        ("this year in the spring", "2023-03-01", "2023-05-31"),
     ],
 )
 def test_a_period_is_read(text: str, first: str, last: str) -> None:
     assert named(text) == [(first, last)]
+
+
+def test_easter_to_come_is_the_easter_of_last_year() -> None:
+    february = datetime(2023, 2, 14, tzinfo=UTC).timestamp()
+    assert named("at Easter", february) == [("2022-04-15", "2022-04-18")]
 
 
 def test_numbers_up_to_twelve_may_be_words() -> None:
@@ -158,6 +172,8 @@ def test_numbers_up_to_twelve_may_be_words() -> None:
         "ask April about the market",
         "by the end of it",
         "gestern",
+        "What are we doing on the weekend?",
+        "Easter eggs",
     ],
 )
 def test_no_period_is_read(text: str) -> None:
