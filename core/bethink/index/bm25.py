@@ -9,14 +9,14 @@ word that no live document has may be misspelt: "recieve" finds "receive".
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from ..model.arrays import Column, Floats
-from ..text import Synonym
+from ..text import LATIN_LETTERS, Synonym
 from .keyword import KeywordIndex, Postings, author_term
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class Bm25(NamedTuple):
         words = [[(postings, 1.0)] for postings in own]
         if fuzzy:
             for at, (term, postings) in enumerate(zip(terms, own, strict=True)):
-                unknown = at not in named and term not in synonyms
+                unknown = at not in named and (forms or term not in synonyms)
                 if unknown and self._is_in_at_most(0, postings):
                     words[at] = [self._fuzzy_match(term)]
         for (at, _, likeness), postings in zip(near, found[len(terms) :], strict=True):
@@ -132,9 +132,18 @@ class Bm25(NamedTuple):
         """Return where the most frequent word occurs that an unknown *term* may be a slip of."""
         if len(term) < MIN_FUZZY or not (term.isascii() and term.isalpha()):
             return [], 1.0
-        near = self.keyword.starting_with(term[:FUZZY_PREFIX])
+        near = [*self.keyword.starting_with(term[:FUZZY_PREFIX]), *self._respelt(term)]
         found = self.keyword.postings(each for each in near if _is_slip(term, each))
         return max(found, key=self._live_size, default=[]), FUZZY_WEIGHT
+
+    def _respelt(self, term: str) -> Iterator[str]:
+        """Give the words that differ by the "e" of an umlaut in the first letters: "Mueller"."""
+        for at in range(1, FUZZY_PREFIX):
+            if term[at - 1] in "aou":
+                if term[at] == "e":
+                    yield from self.keyword.starting_with(term[:at] + term[at + 1 :])
+                else:
+                    yield f"{term[:at]}e{term[at:]}"[:LATIN_LETTERS]
 
     def _forms(self, term: str) -> list[Synonym]:
         """Return the possible forms of a word in Latin letters, cut to equal beginnings."""
@@ -236,8 +245,10 @@ def _is_slip(one: str, other: str) -> bool:
     differing = (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
     at = next(differing, min(len(one), len(other)))
     rest, others = one[at:], other[at:]
+    cut = len(one) == len(other) == LATIN_LETTERS  # a letter more moves the last letter out
     return (
-        rest[1:] in (others, others[1:])
+        (cut and (rest[1:] == others[:-1] or rest[:-1] == others[1:]))
+        or rest[1:] in (others, others[1:])
         or rest == others[1:]
         or (rest[1::-1] == others[:2] and rest[2:] == others[2:])
     )

@@ -25,6 +25,7 @@ from .stemming import uninflect as uninflect
 from .synonyms import Synonym as Synonym
 from .token_count import estimate_tokens as estimate_tokens
 from .token_count import rough_tokens as rough_tokens
+from .tokenizer import LATIN_LETTERS as LATIN_LETTERS
 from .tokenizer import stems as stems
 from .tokenizer import terms as terms
 from .tokenizer import words as words

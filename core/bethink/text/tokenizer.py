@@ -96,7 +96,7 @@ ELISIONS = word_set("l d j m n s t c qu un all dall dell nell sull")
 LONGEST_IDENTIFIER = 64  # characters; a longer token is no name, gets no parts and no cache
 _MAX_CACHED_TOKENS = 1 << 16
 
-_LATIN_LETTERS, _OTHER_LETTERS = 8, 4  # of a stem that count
+LATIN_LETTERS, _OTHER_LETTERS = 8, 4  # of a stem that count
 _ARABIC_ARTICLE = lazy_pattern("^(?:[\u0648\u0628\u0643\u0641]?\u0627\u0644|\u0644\u0644)(?=..)")
 _ARABIC_PREFIX = lazy_pattern("^[\u0648\u0641\u0628\u0644](?=[\u0621-\u064a]{3,}$)")
 _HEBREW_PREFIXES = lazy_pattern(
@@ -180,7 +180,7 @@ def _split_token(token: str) -> tuple[str, ...]:
     parts = [_without_apostrophes(part) for part in _PARTS.split(token)]
     found = [word for part in parts for word in _part_words(part)]
     if len(parts) > 1 and short:
-        whole = _fold("".join(parts))
+        whole = fold("".join(parts))
         if whole not in found and not whole.isdigit() and not _SEPARATED.search(whole):
             found.append(whole)
     return tuple(filter(None, found))
@@ -235,7 +235,7 @@ def _truncate(word: str) -> str:
     """Cut a stem to the part that most forms of the word share."""
     if word.isascii():
         if word.isalpha():
-            return word[:_LATIN_LETTERS]
+            return word[:LATIN_LETTERS]
         return ordinal[0] if (ordinal := _ORDINAL.match(word)) else word
     if _DIGIT.search(word) or is_emoji(word):
         return word
@@ -257,15 +257,15 @@ def _without_apostrophes(part: str) -> str:
 def _part_words(part: str) -> list[str]:
     """Return the words of a part: numbers apart from letters, camel case in humps and whole."""
     if "." in part or "," in part:
-        return [_fold(number) for number in _NUMBERS.findall(_THOUSANDS.sub("", part))]
-    whole = _fold(part)
+        return [fold(number) for number in _NUMBERS.findall(_THOUSANDS.sub("", part))]
+    whole = fold(part)
     if len(part) > LONGEST_IDENTIFIER or part.islower() or part.isupper():
         return [whole]
-    humps = [_fold(hump) for hump in _HUMPS.split(part) if len(hump) > 1]
+    humps = [fold(hump) for hump in _HUMPS.split(part) if len(hump) > 1]
     return [*humps, whole] if humps != [whole] else [whole]
 
 
-def _fold(word: str) -> str:
+def fold(word: str) -> str:
     """Return the form of a word for comparisons: no case, width, accents or foreign digits."""
     if word.isascii():
         return word.lower()

@@ -177,6 +177,21 @@ def test_a_word_of_no_document_finds_the_word_that_differs_by_a_slip(word: str) 
 @pytest.mark.parametrize(
     ("word", "kept"),
     [
+        ("configgu", "configur"),  # of "configguration"
+        ("confgura", "configur"),
+        ("mueller", "muller"),
+        ("muller", "mueller"),
+        ("schroede", "schroder"),
+        ("oster", "oester"),
+    ],
+)
+def test_a_long_word_is_cut_and_an_umlaut_has_two_spellings(word: str, kept: str) -> None:
+    assert spelt(word, kept, "unrelated") == [0]
+
+
+@pytest.mark.parametrize(
+    ("word", "kept"),
+    [
         ("callender", "calendar"),  # two letters
         ("kalendar", "calendar"),  # at the beginning
         ("bank", "band"),  # too short
