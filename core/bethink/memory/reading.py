@@ -21,7 +21,7 @@ from ..model.filters import All, Filter, Where, expired, parse, unexpired
 from ..model.namespaces import Scope, check_scope
 from ..model.port import EMBEDDED, Page
 from ..model.records import Listed, MemoryRecord, RecallResult, with_accesses
-from ..text import asked_periods, read_query
+from ..text import read_query
 from .engine import Engine
 from .ranking import Ranking, has_upper_bound
 from .search import EarlySearch, Mode, Question, Search, TopK, VectorQuery, search_early
@@ -289,7 +289,7 @@ def asked_question(engine: Engine, request: Request) -> Question:
     vector = _vector_query(engine, request)
     now = engine.clock() if request.now is None else request.now
     text = request.query if request.query and request.mode != "semantic" else ""
-    words = read_query(text)._replace(periods=asked_periods(text, now))
+    words = read_query(text, now)
     return Question(
         query=request.query,
         words=words._replace(synonyms={}, fuzzy=False) if request.mode == "keyword" else words,

@@ -14,11 +14,11 @@ from typing import Final, NamedTuple
 from ..model.patterns import lazy_pattern
 from .dates import day_terms
 from .emoji import EMOJI, is_emoji
+from .languages import SURE, compounds, content_terms, languages, periods_in, votes
 from .periods import Period
 from .sentences import is_instruction, is_question
 from .synonyms import Synonym, synonyms
 from .tokenizer import (
-    ELISIONS,
     HAN,
     bigrams,
     cached_if_short,
@@ -27,7 +27,7 @@ from .tokenizer import (
     token_terms,
     token_words,
 )
-from .word_lists import FOREIGN_WORDS, STOP_WORDS, word_set
+from .word_lists import QUESTION_WORDS, STOP_WORDS, word_set
 
 _ISO_DATE: Final = lazy_pattern(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])")
 _SINGLE = lazy_pattern(f"[{HAN}]|^[\uac00-\ud7a3]")
@@ -56,7 +56,7 @@ _SHARED: Final = word_set(
     "a am an as at be by do for had has have he i in is it me no of on or over per so than then to "
     "us was we will"
 )
-# "Is cutting" and "is a": no language of FOREIGN_WORDS says either.
+# "Is cutting" and "is a": no language of words.txt says either.
 _ENGLISH: Final = lazy_pattern(r"\b(?:am|is|was|be) (?:(?:\w+ly )?\w+ing|an?)\b", re.ASCII)
 
 MAX_FUZZY_TERMS: Final = 32
@@ -88,43 +88,55 @@ class Query(NamedTuple):
 class _TokenFacts(NamedTuple):
     """The facts about a token of a query, whatever the tokens around.
 
-    ``content`` are the terms of words outside the stop list. ``english`` is 1 for a stop word of
-    English, -1 for a foreign word, else 0. ``addressing``: the token addresses an assistant.
+    ``content`` are the terms of words outside the stop list. ``votes`` and ``sure_votes`` are the
+    two counts of ``languages.votes``. ``addressing``: the token addresses an assistant.
     """
 
     terms: Sequence[str]
     content: Sequence[str]
-    english: int
+    votes: int
+    sure_votes: int
     addressing: bool = False
 
 
-def read_query(text: str) -> Query:
+def read_query(text: str, now: float | None = None) -> Query:
     """Return the search terms of a query, without stop words, and facts about the query.
 
     A name that only looks like a stop word ("May 2023", "the US") stays. A query of stop words
     alone keeps all words.
     """
     tokens = _split_query(text)
-    every: list[str] = []
+    facts = list(map(_token_facts, tokens))
     content: list[str] = []
-    foreign: list[str] = []  # the content of a query that looks foreign
-    english, addresses = 0, False
-    for place, (terms, kept, leaning, addressing) in enumerate(map(_token_facts, tokens)):
-        every += terms
+    likely = sure = 0
+    addresses = False
+    for place, (terms, kept, vote, sure_vote, addressing) in enumerate(facts):
         content += terms if len(kept) < len(terms) and _is_name(tokens, place) else kept
-        foreign += () if tokens[place].lower() in FOREIGN_WORDS else terms
-        english += leaning
+        likely += vote
+        sure += sure_vote
         addresses = addresses or addressing
-    found = list(dict.fromkeys((content if english >= 0 else foreign) or every))
+    spoken = languages(tokens) if (foreign := min(likely, sure) <= -SURE) else []
+    if foreign:
+        content = [
+            term
+            for place, token in enumerate(tokens)
+            for term in content_terms(token, facts[place].terms, spoken, first=place == 0)
+        ]
+    found = list(dict.fromkeys(content or (term for each in facts for term in each.terms)))
     return Query(
         found,
-        about_replies=english <= 0 or addresses,
+        about_replies=likely <= 0 or addresses,
         about_times=_TIME_QUESTION.search(" ".join(tokens).lower()) is not None,
-        synonyms={term: like for term in found if english >= 0 and (like := synonyms(term))},
-        forms=english < 0,
-        fuzzy=english >= 0 and len(found) <= MAX_FUZZY_TERMS,
-        is_question=is_question(text) or not _ASKING.isdisjoint(map(str.lower, tokens[:1])),
+        synonyms=compounds(tokens, spoken) if foreign else _synonyms(found),
+        forms=foreign,
+        fuzzy=len(found) <= MAX_FUZZY_TERMS,
+        periods=() if now is None else periods_in(text, spoken, now),
+        is_question=is_question(text) or _asks(tokens, foreign),
     )
+
+
+def _synonyms(found: Sequence[str]) -> dict[str, Sequence[Synonym]]:
+    return {term: like for term in found if (like := synonyms(term))}
 
 
 def _split_query(text: str) -> list[str]:
@@ -135,9 +147,9 @@ def _split_query(text: str) -> list[str]:
 
 def is_english(text: str) -> bool:
     """Return whether stop words or phrases show that a text is surely English."""
-    found = (_token_facts(token).english for token in split(text) if token.lower() not in _SHARED)
+    found = (_token_facts(token).votes for token in split(text) if token.lower() not in _SHARED)
     phrased = _ENGLISH.search(text.lower()) is not None or is_instruction(text)
-    return sum(found) + phrased > 0
+    return sum(found) + SURE * phrased > 0
 
 
 @cached_if_short
@@ -146,18 +158,24 @@ def _token_facts(token: str) -> _TokenFacts:
         # Pairs alone would miss a text of one character; particles follow a Korean word, so only
         # the first Hangul character counts.
         parts = bigrams(token) + _SINGLE.findall(token)
-        return _TokenFacts(parts, parts, -1)
+        return _TokenFacts(parts, parts, -SURE, -SURE)
     words, terms = token_words(token), token_terms(token)
+    if is_emoji(token):
+        return _TokenFacts(terms, terms, 0, 0)
     if not token.isascii():
-        return _TokenFacts(terms, terms, 0 if is_emoji(token) else -1)
+        return _TokenFacts(terms, terms, *votes(token))
     # A memory has the date in words beside the text, so an ISO date asks for day and month, too.
     date = _ISO_DATE.fullmatch(token)
     day = day_terms(int(date[1]), int(date[2])) if date else []
     content = [term for word, term in zip(words, terms, strict=True) if word not in STOP_WORDS]
-    head, elided, _ = token.lower().partition("'")
-    foreign = token.lower() in FOREIGN_WORDS or (elided and head in ELISIONS)
-    english = bool(words and words[0] in STOP_WORDS) - bool(foreign)
-    return _TokenFacts([*terms, *day], [*content, *day], english, not _ADDRESS.isdisjoint(words))
+    addresses = not _ADDRESS.isdisjoint(words)
+    return _TokenFacts([*terms, *day], [*content, *day], *votes(token), addresses)
+
+
+def _asks(tokens: Sequence[str], foreign: bool) -> bool:
+    """Return whether the first word is of a question, or an order to tell."""
+    first = tokens[0].lower() if tokens else ""
+    return first in _ASKING or (foreign and not QUESTION_WORDS.isdisjoint(token_words(first)))
 
 
 def _is_name(tokens: Sequence[str], place: int) -> bool:

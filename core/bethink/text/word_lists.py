@@ -26,7 +26,18 @@ def read_sections(path: Path) -> dict[str, list[str]]:
 
 
 _LISTS: Final = read_sections(Path(__file__).with_name("words.txt"))
-_STOPPED: Final = [name for name in _LISTS if name.startswith("stop words")]
-STOP_WORDS: Final = word_set(" ".join(line for name in _STOPPED for line in _LISTS.pop(name)))
-FOREIGN_WORDS: Final = word_set(" ".join(map(" ".join, _LISTS.values()))) - STOP_WORDS
-"""Function words of further languages."""
+
+
+def _pop(beginning: str) -> frozenset[str]:
+    """Remove the lists with such a name, and return the words."""
+    names = [name for name in _LISTS if name.startswith(beginning)]
+    return word_set(" ".join(line for name in names for line in _LISTS.pop(name)))
+
+
+STOP_WORDS: Final = _pop("stop words")
+DOUBTFUL_WORDS: Final = _pop("words of languages above")
+"""Function words and words of time that English has, too, or that are parts of names."""
+QUESTION_WORDS: Final = _pop("first words of questions")
+"""First words of questions in languages other than English."""
+FUNCTION_WORDS: Final = {name: word_set(" ".join(lines)) for name, lines in _LISTS.items()}
+"""Function words of further languages by the name of the language, without accents."""

@@ -73,12 +73,12 @@ def test_names_that_look_like_stop_words_stay(query: str, expected: str) -> None
 @pytest.mark.parametrize(
     ("query", "kept"),
     [
-        ("was ist mit dem Auto", "was"),
+        ("wo ist die IT", "it"),
         ("où est-ce que tu vas on", "on"),
         ("¿quién es el no", "no"),
         ("mẹ ăn gì at", "at"),
         ("我的 it 部门", "it"),
-        ("is l'auto d'Anna", "is"),
+        ("où est Will", "will"),
     ],
 )
 def test_other_languages_keep_words_that_look_english(query: str, kept: str) -> None:
@@ -89,8 +89,8 @@ def test_other_languages_keep_words_that_look_english(query: str, kept: str) -> 
     ("query", "expected"),
     [
         ("Welche Schuhgröße hat Lena?", "schuhgro lena"),
-        ("Où est la clé du garage ?", "ou cle garag"),
-        ("¿Cuándo es la fiesta?", "cuando fiesta"),
+        ("Où est la clé du garage ?", "cle garag"),
+        ("¿Cuándo es la fiesta?", "fiesta"),
         ("wo ist der", "wo ist der"),
     ],
 )
