@@ -22,6 +22,10 @@ from .word_lists import read_sections
 
 UNSPACED: Final = "Chinese and Japanese"
 
+# "De Julio" is of a person, but not "3 de Julio"; months are written so, too.
+_PERSON: Final = lazy_pattern(
+    r"(?<!\d )\b(?:de |do |von |d['\u2019])(?:Julio|Marco|Abril|Avril|August)\b(?! (?:de )?\d)"
+)
 _JOINTS: Final = lazy_pattern(r"(?<=\D)[-'\u2019](?=\D)")
 _DATE: Final = lazy_pattern(r"(?:(\d{4})年)?(1[0-2]|[1-9])月(?:(\d{1,2})日)?")
 _YEAR: Final = lazy_pattern(r"(\d{4})年")
@@ -39,6 +43,8 @@ _ORDERS: Final = [
     (lazy_pattern(r"\b(early|mid|late) (?:of |the )+"), r"\1 "),
     (lazy_pattern(rf"(?<=\d)\.(?= (?:{_MONTHS}))"), ""),
     (lazy_pattern(r"\byear (?=\d{4}\b)"), ""),
+    # "Ropa de verano" is for any summer.
+    (lazy_pattern(r"\bof (?:spring|summer|autumn|winter)\b(?! (?:of )?\d{4}\b)"), "x"),
 ]
 
 
@@ -75,7 +81,7 @@ def times_in_english(text: str, language: str) -> str:
     if language == UNSPACED:
         plain = _YEAR.sub(r" in \1 ", _DATE.sub(_date, text))
     else:
-        plain = _JOINTS.sub(" ", fold(text))
+        plain = _JOINTS.sub(" ", fold(_PERSON.sub("x", text)))
     table = time_words()[language]
     plain = " ".join(_pattern(language).sub(lambda word: table.get(word[0], "x"), plain).split())
     for pattern, order in _ORDERS:

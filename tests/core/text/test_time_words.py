@@ -55,6 +55,9 @@ def named(text: str) -> list[tuple[str, str]]:
         ("¿Qué hicimos hace dos meses?", "2023-03-30", "2023-04-29"),
         ("¿Qué hicimos el mes pasado?", "2023-05-01", "2023-05-31"),
         ("¿Qué hicimos el 3 de mayo de 2022?", "2022-05-03", "2022-05-03"),
+        ("¿Qué hicimos el 3 de Julio?", "2022-07-03", "2022-07-03"),
+        ("¿Qué hicimos en el verano de 2021?", "2021-06-01", "2021-08-31"),
+        ("Qu'avons-nous fait en été ?", "2023-06-01", "2023-08-31"),
         ("¿Qué dijimos a mediados de mayo?", "2023-05-11", "2023-05-21"),
         ("¿Qué hicimos en Nochevieja?", "2022-12-31", "2022-12-31"),
         ("¿Qué hemos comprado desde enero?", "2023-01-01", "2023-06-14"),
@@ -89,6 +92,12 @@ def test_a_period_is_read_in_another_language(text: str, first: str, last: str) 
         "Où est Marion ?",
         "Wann ist das Treffen nächste Woche?",
         "¿Cuándo es la reunión del lunes?",
+        "Qui a été élu président ?",
+        "Quand a-t-elle été recrutée ?",
+        "Où sont les sports d'hiver ?",
+        "¿Dónde está la ropa de verano?",
+        "¿Cuál es el teléfono de Julio?",
+        "Qual é o telefone do Marco?",
     ],
 )
 def test_a_word_that_is_a_time_in_english_or_elsewhere_names_no_period(text: str) -> None:
