@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 else:
     _Base = object  # see `subclassing`
 
-_TOMBSTONE = {"value": "deleted", "expires_at": 0.0}
+_TOMBSTONE = {"value": "deleted", "expires_at": -1e9}
 """The fields of the record in place of a deleted head; an expired record is never read."""
 
 

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from ..errors import ValidationError
+from ..memory.engine import Transaction
 from ..memory.ranking import DAY
 from ..memory.writing import bring_back, retire, select_records
 from ..model import fields
@@ -21,9 +23,23 @@ if TYPE_CHECKING:
     from .duplicates import Consolidated
 
 _MAX_DAYS: Final = 1e6
+_LONGEST_SPAN: Final = 3650 * DAY
 _SUPERSEDED: Final[tuple[State, ...]] = ("superseded",)
 _RECALLED: Final = {"$not": {"$or": [{"content": "", "key": {"$exists": True}}, IN_FILES]}}
 _BATCH_RECORDS: Final = 1000  # forgotten in one transaction
+
+
+def refuse_spans(transaction: Transaction) -> None:
+    """Refuse an expiry such as 3600, a span in place of a time: nothing would find the record."""
+    if transaction.now < 2 * _LONGEST_SPAN:  # a clock of a test
+        return
+    for row in transaction.live.values():
+        end = row.record.expires_at
+        if end is not None and abs(end) < _LONGEST_SPAN:
+            raise ValidationError(
+                f"expires_at must be a time, not a span of {end:g} seconds; add the present time, "
+                "as in time.time() + 3600"
+            )
 
 
 class _Limits(NamedTuple):

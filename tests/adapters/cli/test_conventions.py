@@ -92,7 +92,7 @@ def test_an_expired_memory_is_shown_by_its_short_id_and_erased_as_previewed(
     run: Run, file: Path
 ) -> None:
     with MemoryStore(file) as store:
-        id = store.store("The visa is valid", expires_at=1, namespace="visas").id
+        id = store.store("The visa is valid", expires_at=-1e9, namespace="visas").id
     assert "expired" in run("get", id[-8:]).err
     assert run("erase", "-n", "visas", "--dry-run", "--json").data["ids"] == [id]
     assert run("erase", "-n", "visas", "--yes", "--json").data == {"count": 1}

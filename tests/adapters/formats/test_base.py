@@ -175,7 +175,7 @@ def test_a_key_may_hold_nothing(store: MemoryStore, batch: int) -> None:
         said("", "2", key="a", value=None, importance=0.9),
         said("", "3", key="b", value=None),
         said("new", "4", key="b"),
-        said("", "5", key="c", value=None, expires_at=1.0),
+        said("", "5", key="c", value=None, expires_at=-1e9),
         said("", "6", value=None),
     ]
     report = import_from(store, found, batch=batch)

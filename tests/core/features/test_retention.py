@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
+import time
 from collections.abc import Iterator
+from datetime import date
 from typing import Any
 
 import pytest
@@ -172,3 +175,25 @@ def test_rolling_up_merges_old_repetitions_and_forgets_old_versions(
     store.roll_up(older_than=30)
     assert len(texts(store, state="forgotten")) == 2  # the old version, and what was merged then
     assert store.verify().ok
+
+
+def test_a_span_in_place_of_the_time_of_expiry_is_refused() -> None:
+    with MemoryStore() as store:
+        id = store.store("The code is 1234", expires_at=time.time() + 60).id
+        for write in (
+            lambda: store.store("The code is 4321", expires_at=60),
+            lambda: store.store_many([{"content": "The code is 4321", "expires_at": 0}]),
+            lambda: store.update(id, expires_at=7 * DAY),
+        ):
+            with pytest.raises(ValidationError, match="must be a time, not a span of"):
+                write()
+        assert store.stats().states["live"] == 1
+
+
+def test_a_memory_that_has_expired_long_ago_is_stored_and_imported() -> None:
+    lines = io.StringIO()
+    with MemoryStore() as store, MemoryStore() as copy:
+        store.store("The code was 1234", expires_at=date(1999, 12, 31))
+        store.export(lines)
+        copy.import_(io.StringIO(lines.getvalue()))
+        assert copy.stats().states["expired"] == store.stats().states["expired"] == 1

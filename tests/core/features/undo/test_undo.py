@@ -193,7 +193,7 @@ def test_what_changed_since_stays_when_an_undo_is_undone(store: MemoryStore) -> 
 def test_an_undo_that_ended_an_expired_record_is_undone_whole(store: MemoryStore) -> None:
     store.store("old", id="a", key="k")
     store.store("new", id="b", key="j", supersedes="a")
-    store.store("brief", key="k", expires_at=1.0)
+    store.store("brief", key="k", expires_at=-1e9)
     store.undo(3)
     assert [entry.action for entry in store.log(limit=3)] == ["undo", "expire", "undo"]
     store.undo(5)
