@@ -29,7 +29,7 @@ MISTAKES = [
     ("run(memory.query('x', filter={}))", "use 'where'"),
     ("run(memory.query('x', namespace='b'))", "lies outside 'a'"),
     ("run(memory.record('text'))", "a TaskResult or a list of messages, not str"),
-    ("run(memory.record(['text']))", "a list of messages, not a list with a str"),
+    ("run(memory.record(['text']))", "a list of messages, not a list of str"),
     ("memory.search('x')", "use 'query'"),
     ("memory.dump_component()", "only a memory in a file"),
     ("MemoryModelContext(store)", "missing a required argument: 'namespace'"),

@@ -199,7 +199,7 @@ class _Awaitable:
 
 @pytest.mark.parametrize(
     ("wrong", "message"),
-    [(_Awaitable(), "recall of a _Awaitable is to be awaited"), ("agent.db", "a str recalls")],
+    [(_Awaitable(), "recall of _Awaitable is to be awaited"), ("agent.db", "str recalls")],
 )
 def test_what_is_no_store_is_refused(wrong: Any, message: str) -> None:
     with pytest.raises(ValidationError, match=message):

@@ -199,7 +199,7 @@ SAID: list[tuple[Callable[[Any], object], str]] = [
     ),
     (
         lambda store: store.store("x", metadata={"a": {1: 2}}),
-        "metadata has a key that is a int, not a str",
+        "metadata has a key of type int, not str",
     ),
     (
         lambda store: store.store_many(["fine", {"content": "x", "importance": 2}, "fine"]),

@@ -160,7 +160,7 @@ class AgentMemory(Settings, _Memory):
         for each in messages:
             if not hasattr(each, "source") and not hasattr(each, "messages"):
                 kind, item = type(result).__name__, type(each).__name__
-                what = f"a {kind} with a {item}" if isinstance(result, list | tuple) else kind
+                what = f"a {kind} of {item}" if isinstance(result, list | tuple) else kind
                 raise ValidationError(
                     f"record takes a TaskResult or a list of messages, not {what}"
                 )

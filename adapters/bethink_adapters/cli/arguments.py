@@ -147,7 +147,9 @@ def _iso_seconds(text: str) -> float | None:
     if text.isdecimal() and len(text) != len("20261120"):
         return None
     try:
-        return datetime.fromisoformat(text).astimezone().timestamp()
+        found = datetime.fromisoformat(text)
+        found.astimezone()  # every shown time is in a calendar
+        return found.timestamp()
     except (ValueError, OverflowError):
         return None
 

@@ -151,7 +151,8 @@ def _encode_object(
 
 
 def _unrestorable(value: Any, name: str) -> ValidationError:
-    return ValidationError(f"{name} holds a {type(value).__qualname__}, which cannot be restored")
+    kind = type(value).__qualname__
+    return ValidationError(f"{name} holds a value of type {kind}, which cannot be restored")
 
 
 def _loaded(module: str, path: str) -> Any:

@@ -157,7 +157,7 @@ def checked_client(client: Client) -> Client:
     if isinstance(client, Redis | RedisCluster) and not isinstance(client, Pipeline):
         return client
     kind = f"{type(client).__module__}.{type(client).__qualname__}"
-    raise ValidationError(f"client must be a redis.Redis or a redis.RedisCluster, not a {kind}")
+    raise ValidationError(f"client must be a redis.Redis or a redis.RedisCluster, not {kind}")
 
 
 def decoded(found: bytes | None) -> Any:

@@ -55,6 +55,8 @@ def read_tokens(path: Path) -> list[Token]:
     """
     if not path.exists():
         write_tokens(path, [new_token()])
+    if not path.is_file():
+        raise TokenFileError(f"{path} is no file; name a file for the tokens")
     if os.name == "posix" and stat.S_IMODE(path.stat().st_mode) & 0o077:
         raise TokenFileError(f"others can read {path}; run: chmod 600 {path}")
     try:

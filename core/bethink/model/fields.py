@@ -222,7 +222,7 @@ def plain(name: str, value: object, depth: int = MAX_DEPTH) -> Any:
         copied = {}
         for key, item in value.items():
             if not isinstance(key, str):
-                raise ValidationError(f"{name} has a key that is a {type(key).__name__}, not a str")
+                raise ValidationError(f"{name} has a key of type {type(key).__name__}, not str")
             copied[str.__str__(key)] = plain(name, item, depth - 1)
         return copied
     if (own := unboxed(value)) is not value:

@@ -164,9 +164,9 @@ def _synchronous(store: Store) -> Recalls:
         return store.sync
     recall, kind = getattr(store, "recall", None), type(store).__name__
     if recall is None:
-        raise ValidationError(f"a {kind} recalls nothing; pass a MemoryStore")
+        raise ValidationError(f"{kind} recalls nothing; pass a MemoryStore")
     if iscoroutinefunction(recall):
-        raise ValidationError(f"recall of a {kind} is to be awaited; pass the store behind it")
+        raise ValidationError(f"recall of {kind} is to be awaited; pass the store behind it")
     return store
 
 

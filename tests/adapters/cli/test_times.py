@@ -36,7 +36,12 @@ def test_a_memory_that_no_recall_would_ever_find_is_refused(
     assert told in done.err
 
 
-@pytest.mark.skipif(not hasattr(time, "tzset"), reason="the zone of a process cannot be changed")
+IN_ZONES = pytest.mark.skipif(
+    not hasattr(time, "tzset"), reason="the zone of a process cannot be changed"
+)
+
+
+@IN_ZONES
 def test_a_moment_is_in_the_zone_of_the_times_that_commands_show(
     run: Run, file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -64,3 +69,17 @@ def test_a_moment_is_in_the_zone_of_the_times_that_commands_show(
 def test_a_time_that_no_calendar_has_is_refused(text: str) -> None:
     with pytest.raises(Failure, match="is no time"):
         time_of(text)
+
+
+@IN_ZONES
+def test_a_time_that_the_clocks_leap_over_goes_on_by_the_clock_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    try:
+        assert time_of("2026-03-29T02:30") == time_of("2026-03-29T01:30Z")
+        assert time_of("2026-10-25T02:30") == time_of("2026-10-25T02:30+02:00")
+    finally:
+        monkeypatch.undo()
+        time.tzset()

@@ -349,6 +349,8 @@ def test_file_of_tokens_is_for_the_owner(tmp_path: Path) -> None:
     path.chmod(0o644)
     with pytest.raises(TokenFileError, match="chmod 600"):
         read_tokens(path)
+    with pytest.raises(TokenFileError, match="folder is no file"):
+        read_tokens(path.parent)
 
 
 @pytest.mark.parametrize("text", ["", "{}", '{"tokens": []}', '{"tokens": [{"token": "short"}]}'])
