@@ -53,6 +53,26 @@ FILTER: Final = (
     ),
     argument("--author", help="only memories of the author"),
 )
+_LIMITS: Final[Mapping[str, str]] = {
+    "min_score": "drop scores below",
+    "min_similarity": "drop similarities up to",
+    "min_share": "drop scores below a share of the best score",
+}
+SEARCH: Final = (
+    argument(
+        "--mode",
+        choices=("hybrid", "keyword", "semantic"),
+        default="hybrid",
+        help="compare words and vectors, words alone, or vectors alone (hybrid)",
+    ),
+    *(
+        argument(f"--{name.replace('_', '-')}", type=float, default=0, metavar="0..1", help=told)
+        for name, told in _LIMITS.items()
+    ),
+    AS_OF,
+    *FILTER,
+)
+"""What a search may find."""
 _TIMES: Final = ("occurred_at", "expires_at")
 _JSONS: Final = ("value", "metadata")
 FIELDS: Final = (
@@ -110,6 +130,18 @@ def filter_of(given: Namespace) -> dict[str, Any] | None:
     ]
     parts += [{"tags": {"$contains": tag}} for tag in given.tag or ()]
     return {"$and": parts} if len(parts) > 1 else (parts[0] if parts else None)
+
+
+def search_of(context: Context) -> dict[str, Any]:
+    """Return the arguments of a search that ``SEARCH`` and the namespace give."""
+    given = context.given
+    return {
+        "namespace": context.scope,
+        "mode": given.mode,
+        "where": filter_of(given),
+        "as_of": moment_of(given.as_of),
+        **{name: getattr(given, name) for name in _LIMITS},
+    }
 
 
 def json_of(name: str, text: str, remedy: str = "") -> Any:
@@ -208,16 +240,19 @@ def _find_id(context: Context, part: str) -> str:
 def elsewhere(context: Context, otherwise: str = "nothing found") -> str:
     """Return the namespaces that hold memories, where a scope holds none; else *otherwise*."""
     if told := places(context):
-        return f"nothing in {context.namespace!r}; {told}; -a reads all"
+        return f"nothing in {context.namespace!r}{told}; -a reads all"
     return otherwise
 
 
 def places(context: Context) -> str:
-    """Return where memories are, if the scope, perhaps misspelt, holds none; else no text."""
+    """Return where memories are, if the scope, perhaps misspelt, holds none; else no text.
+
+    The text continues a sentence.
+    """
     from ..surface.verbs import elsewhere
 
     names = elsewhere(context.store, context.scope)
-    return f"memories are in {names}" if names else ""
+    return f"; memories are in {names}" if names else ""
 
 
 def entry_of(text: str) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..surface.location import tenant_at, to_location
 from . import output
-from .arguments import FILTER, SIMILARITY, YES, filter_of
+from .arguments import FILTER, SIMILARITY, YES, filter_of, places
 from .command import Context, Failure, Reply, argument, command
 
 if TYPE_CHECKING:
@@ -61,7 +61,8 @@ def export(context: Context) -> Reply:
         count = context.store.export(
             given.target, namespace=context.whole_scope, where=where, progress=output.bar("written")
         )
-    return Reply({"written": count}, [f"wrote {count:,} to {given.target}"])
+    hint = "" if count or not context.named else places(context)
+    return Reply({"written": count}, [f"wrote {count:,} to {given.target}{hint}"])
 
 
 @command(
@@ -172,7 +173,7 @@ def archive_to(context: Context) -> Reply:
     states = store.stats(namespace=scope).states
     count = sum(number for state, number in states.items() if state not in _LEFT)
     if not count:
-        raise Failure(f"nothing to move in {given.namespace!r}")
+        raise Failure(f"nothing to move in {given.namespace!r}{places(context)}")
     preview = output.preview(store.all(namespace=scope, limit=output.PREVIEWED), count)
     where = f"of {given.namespace} to {target}"
     if given.dry_run:

@@ -12,12 +12,15 @@ from .arguments import (
     FILTER,
     ID,
     LIMIT,
+    SEARCH,
     SHORT_ID,
     STATES,
     elsewhere,
     filter_of,
     find_ids,
     moment_of,
+    places,
+    search_of,
 )
 from .command import Context, Failure, Reply, argument, command
 
@@ -30,29 +33,13 @@ _K: Final = argument(
     help=f"an answer of at most N memories ({DEFAULT_K})",
 )
 _TOUCH: Final = argument("--touch", action="store_true", help="count the hits as accessed")
-_MODES: Final = ("hybrid", "keyword", "semantic")
 
 
 @command(
     _QUERY,
     _K,
-    argument(
-        "--mode",
-        choices=_MODES,
-        default="hybrid",
-        help="compare words and vectors, words alone, or vectors alone (hybrid)",
-    ),
-    argument("--min-score", type=float, default=0.0, metavar="0..1", help="drop scores below"),
-    argument(
-        "--min-share",
-        type=float,
-        default=0.0,
-        metavar="0..1",
-        help="drop scores below a share of the best score",
-    ),
+    SEARCH,
     argument("--explain", action="store_true", help="show the parts of each score"),
-    AS_OF,
-    FILTER,
     _TOUCH,
     synonyms=("search",),
     example="bethink recall 'when is standup?' -k 3 --explain",
@@ -63,13 +50,8 @@ def recall(context: Context) -> Reply:
     hits = context.store.recall(
         context.text(given.query),
         k=given.k,
-        mode=given.mode,
-        namespace=context.scope,
-        where=filter_of(given),
-        as_of=moment_of(given.as_of),
-        min_score=given.min_score,
-        min_share=given.min_share,
         touch=given.touch and given.as_of is None,
+        **search_of(context),
     )
     lines = list(output.memories([hit.memory for hit in hits], [hit.score for hit in hits]))
     if given.explain:
@@ -92,8 +74,7 @@ def recall(context: Context) -> Reply:
         metavar="TOKENS",
         help=f"the most tokens of the block ({DEFAULT_BUDGET_TOKENS})",
     ),
-    AS_OF,
-    FILTER,
+    SEARCH,
     _TOUCH,
     synonyms=("pack",),
     example="bethink context 'when is standup?' --budget 400",
@@ -104,10 +85,8 @@ def context(context: Context) -> Reply:
     packed = context.store.pack(
         context.text(given.query) if given.query else "",
         budget_tokens=given.budget,
-        namespace=context.scope,
-        where=filter_of(given),
-        as_of=moment_of(given.as_of),
         touch=given.touch and given.as_of is None,
+        **search_of(context),
     )
     reason = "no memory matches and fits into the budget"
     empty = "" if packed.results else elsewhere(context, reason)
@@ -118,22 +97,15 @@ def context(context: Context) -> Reply:
     ID,
     _QUERY,
     _K,
-    AS_OF,
-    FILTER,
+    SEARCH,
     example="bethink why ef5a0645 'when is standup?'",
 )
 def why(context: Context) -> Reply:
     """Tell what kept a memory out of an answer."""
     given = context.given
     [id] = find_ids(context, [given.id])
-    found = context.store.why_not(
-        id,
-        context.text(given.query),
-        k=given.k,
-        namespace=context.scope,
-        where=filter_of(given),
-        as_of=moment_of(given.as_of),
-    )
+    options = search_of(context)
+    found = context.store.why_not(id, context.text(given.query), k=given.k, **options)
     lines = [str(found)]
     if found.explanation is not None:
         lines.append(str(found.explanation))
@@ -158,6 +130,7 @@ def get(context: Context) -> Reply:
     else:
         record = context.store.get(namespace=context.namespace, key=given.key)
         missing = f"no memory has the key {given.key!r} in {context.namespace!r}"
+        missing += "" if record else places(context)
     if record is None:
         raise Failure(missing)
     data, lines = record.to_dict(), list(output.details(record))
@@ -261,7 +234,8 @@ def namespaces(context: Context) -> Reply:
     """List namespaces and counts."""
     found = context.store.namespaces(context.whole_scope)
     rows = [(name, f"{count:,}") for name, count in sorted(found.items())]
-    return Reply(found, output.table(rows, flexible=0, right=(1,)))
+    empty = "" if found else elsewhere(context)
+    return Reply(found, output.table(rows, flexible=0, right=(1,)), empty=empty)
 
 
 def _stats_lines(found: dict[str, Any]) -> Iterator[str]:

@@ -128,8 +128,7 @@ def _change(context: Context, verb: str, states: tuple[Listed, ...]) -> Reply:
         ]
     count = len(chosen) or len(found)
     preview = [*output.preview(found, len(found))]
-    told = "" if count else places(context)
-    hint = f"; {told}" if told else ""
+    hint = "" if count else places(context)
     if given.dry_run:
         data = {"count": count, "ids": chosen or [each.id for each in found], "dry_run": True}
         return Reply(data, [*preview, f"would {verb} {count}{hint}"])

@@ -7,6 +7,7 @@ from math import ceil
 from typing import Any, Literal
 
 from bethink import SimilarMemoryError
+from bethink.adapting import Mode, Scope
 
 from ..shared.defaults import DEFAULT_BUDGET_TOKENS
 from ..surface.verbs import Judgement, elsewhere, judge
@@ -17,6 +18,7 @@ from .answers import (
     Page,
     brief,
     clipped,
+    cut,
     got,
     recalled,
     sketch,
@@ -47,6 +49,7 @@ class Calls:
         query: str,
         k: int = 8,
         namespace: str | None = None,
+        mode: Mode = "hybrid",
         where: Mapping[str, Any] | None = None,
         as_of: str | None = None,
         budget_tokens: int = 2_000,
@@ -57,13 +60,17 @@ class Calls:
             query,
             k=k,
             namespace=scope,
+            mode=mode,
             where=where,
             as_of=as_of,
             touch=self._touch,
         )
-        others = "" if hits else elsewhere(self._memories, scope, self._view.seen)
-        advice = f" The namespace is empty; memories are in {others}." if others else ""
-        return recalled(hits, budget_tokens, advice)
+        return recalled(hits, budget_tokens, "" if hits else self._elsewhere(scope))
+
+    def _elsewhere(self, scope: Scope) -> str:
+        """Return a sentence about where memories are if *scope* holds none; else no text."""
+        others = elsewhere(self._memories, scope, self._view.seen)
+        return f" The namespace is empty; memories are in {others}." if others else ""
 
     def context(
         self,
@@ -72,19 +79,21 @@ class Calls:
         budget_tokens: int = DEFAULT_BUDGET_TOKENS,
     ) -> Answer:
         """Pack memories into one block."""
-        room = budget_tokens
+        room, scope = budget_tokens, self._view.within(namespace)
         while True:
             packed = self._memories.pack(
                 query,
                 budget_tokens=max(room, 1),
-                namespace=self._view.within(namespace),
+                namespace=scope,
                 touch=self._touch,
             )
             ids = [hit.memory.id for hit in packed.results]
             data = {"text": packed.text, "tokens": packed.tokens, "ids": ids}
             excess = tokens(data) - budget_tokens
             if excess <= 0 or not ids:
-                return Answer(packed.text or "Nothing is remembered that helps.", data)
+                none = "" if packed.text else self._elsewhere(scope)
+                empty = cut(f"Nothing is remembered that helps.{none}", budget_tokens)
+                return Answer(packed.text or empty, data)
             room -= max(1, ceil(excess))
 
     def store(self, content: str, on_similar: str = "ask", **fields: Any) -> Answer:
@@ -122,7 +131,7 @@ class Calls:
             record = self._memories.get(namespace=place, key=key)
             if record is None:
                 missing.append(f"key {key}")
-                told.append(no_key(key, place))
+                told.append(no_key(key, place) + self._elsewhere(place))
             else:
                 records.append(record)
         return got(records, missing, told)
@@ -208,6 +217,7 @@ class Calls:
         if offset and not records:
             page.lines.append(f"(none from offset {offset} on)")
         page.lines.append(f"({end} of {total}" + (f"; next offset {end})" if end < total else ")"))
+        page.lines[-1] += "" if total else self._elsewhere(scope)
         return Answer("\n".join(page.lines), {"memories": page.items, "total": total})
 
     def history(

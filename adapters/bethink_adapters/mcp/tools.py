@@ -91,6 +91,11 @@ USUAL: Final[tuple[Tool, ...]] = (
             "query": {**_SAID, "maxLength": 10_000},
             "k": _whole(1, 50, 8),
             "namespace": _NAMESPACE,
+            "mode": {
+                "type": "string",
+                "enum": ["hybrid", "keyword", "semantic"],
+                "default": "hybrid",
+            },
             "where": {"type": "object", "description": 'filter, such as {"category": "decision"}'},
             "as_of": {
                 **_SAID,

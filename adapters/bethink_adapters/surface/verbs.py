@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from difflib import get_close_matches
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, Literal, TypeAlias
@@ -30,11 +31,16 @@ def judge(
 
 
 def elsewhere(store: MemoryStore, scope: Scope, seen: Scope = EVERYWHERE) -> str:
-    """Return which namespaces of *seen* hold memories, some with counts, if *scope* holds none."""
+    """Return which namespaces of *seen* hold memories, some with counts, if *scope* holds none.
+
+    Names like the name of *scope*, which is perhaps misspelt, come first.
+    """
     if store.namespaces(scope):
         return ""
-    others = list(store.namespaces(seen).items())
-    return ", ".join(f"{name} ({count})" for name, count in others[:_NAMED])
+    others = store.namespaces(seen)
+    near = get_close_matches(str(getattr(scope, "path", scope)), others, _NAMED, 0.75)
+    names = list(dict.fromkeys((*near, *others)))[:_NAMED]
+    return ", ".join(f"{name} ({others[name]})" for name in names)
 
 
 @contextmanager

@@ -63,7 +63,7 @@ def test_a_removal_in_an_empty_namespace_tells_where_memories_are(
 ) -> None:
     for last in ("--yes", "--dry-run"):
         done = run(verb, "--author", "Ann", "-n", "users/an", last)
-        assert done.out.endswith(" 0; memories are in default (3), users/ann (1)\n")
+        assert done.out.endswith(" 0; memories are in users/ann (1), default (3)\n")
         assert run(verb, "--author", "nobody", "-n", "users/ann", last).out.endswith(" 0\n")
 
 
@@ -277,7 +277,8 @@ def test_an_archive_shows_asks_and_tells_what_is_moved_where(run: Run, file: Pat
     assert f"moved {where}, with all history\n" in run(*words, "--yes").out
     for more in ("--yes", "--dry-run"):
         again = run(*words, more)
-        assert (again.code, again.err) == (1, "bethink: nothing to move in 'users/ann'\n")
+        assert again.code == 1
+        assert again.err.startswith("bethink: nothing to move in 'users/ann'; memories are in ")
 
 
 def test_a_short_id_names_a_memory_unless_several_end_so(run: Run, file: Path) -> None:

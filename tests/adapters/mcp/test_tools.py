@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bethink import MemoryStore
+from bethink import CallableEmbedder, MemoryStore
 from bethink.adapting import rough_tokens
 from bethink_adapters.mcp.tools import MORE, USUAL, listed
 
@@ -230,6 +230,10 @@ ABSENCES: list[tuple[str, dict[str, Any], str]] = [
     ("history", {"id": "zz"}, "No history of the id zz."),
     ("list", {"offset": 3}, "(none from offset 3 on)"),
     ("recall", {"query": "tea", "namespace": "zz"}, "memories are in default (1), users/ann (1)."),
+    *(
+        (tool, {**more, "namespace": "usr/ann"}, "memories are in users/ann (1), default (1).")
+        for tool, more in (("context", {"query": "tea"}), ("get", {"key": "zz"}), ("list", {}))
+    ),
 ]
 
 
@@ -316,3 +320,14 @@ def test_writes_of_another_store_are_seen_at_once(host: Host, tmp_path: Path) ->
         assert host.call("recall", query="standup")["memories"][0]["id"] == id
         other.forget(id)
         assert host.call("recall", query="standup")["memories"] == []
+
+
+def test_words_alone_find_memories_of_an_embedder_that_is_not_here(
+    tmp_path: Path, connect: Callable[..., Host]
+) -> None:
+    embedder = CallableEmbedder(lambda texts: [[1.0, 2.0] for _ in texts], name="mine")
+    with MemoryStore(tmp_path / "memory.db", embedder=embedder) as store:
+        store.store("Ann drinks tea")
+    host = connect()
+    assert "keyword mode works" in host.refusal("recall", query="tea")
+    assert "Ann drinks tea" in host.text("recall", query="tea", mode="keyword")
