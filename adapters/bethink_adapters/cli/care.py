@@ -30,6 +30,17 @@ def repair(context: Context) -> Reply:
 
 
 @command(
+    argument("target", metavar="PATH", help="the new file"),
+    example="bethink backup copy.db",
+)
+def backup(context: Context) -> Reply:
+    """Copy the memory into a new file, while programs go on writing."""
+    target = context.given.target
+    context.store.backup(target)
+    return Reply({"target": target}, [f"copied to {target}"])
+
+
+@command(
     argument(
         "--before",
         metavar="WHEN",
@@ -135,4 +146,4 @@ def vector_index(context: Context) -> Reply:
     return Reply({"namespace": namespace, "vectors": count}, [f"vectors indexed: {count:,}"])
 
 
-COMMANDS: Final = (verify, repair, compact, migrate, vector_index, shards.shards)
+COMMANDS: Final = (verify, repair, backup, compact, migrate, vector_index, shards.shards)

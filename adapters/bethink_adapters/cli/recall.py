@@ -196,6 +196,7 @@ def related(context: Context) -> Reply:
     ),
     LIMIT,
     AS_OF,
+    FILTER,
     example="bethink conflicts --min-tier likely",
 )
 def conflicts(context: Context) -> Reply:
@@ -204,6 +205,7 @@ def conflicts(context: Context) -> Reply:
     found = context.store.conflicts(
         given.query,
         namespace=context.scope,
+        where=filter_of(given),
         min_tier=given.min_tier,
         limit=given.limit,
         as_of=moment_of(given.as_of),

@@ -46,6 +46,7 @@ CALLS = {
     "archive-to": (["archive-to", "old.db", "-n", "users/ann", "--yes"], "moved"),
     "verify": (["verify"], "no problems"),
     "repair": (["repair"], "no problems"),
+    "backup": (["backup", "copy.db"], "copied to copy.db"),
     "compact": (["compact", "--before", "#4", "--yes"], "history begins after entry"),
     "install": (["install", "cursor", "--dry-run"], '"mcpServers"'),
     "uninstall": (["uninstall", "cursor"], "nothing to change"),
@@ -121,6 +122,8 @@ WRONG = [
     ["shards", "create", "--server", "a=postgresql://host/db"],
     ["shards", "move", "1", "--server", "a=postgresql://host/db"],
     ["shards", "list", "1", "a", "--server", "a=postgresql://host/db"],
+    ["backup"],
+    ["backup", "."],  # is there already
     ["compact"],
     ["compact", "--before", "#4", "--keep", "90d"],
     ["compact", "--keep", "soon"],
