@@ -44,13 +44,22 @@ def test_the_token_leaves_the_address(page: Any, server: Served) -> None:
     assert page.url == server.address
 
 
-def test_a_token_is_taken_from_an_address_in_an_open_tab(page: Any, server: Served) -> None:
-    opened = page.context.new_page()
+def test_a_token_is_taken_from_an_address_in_an_open_tab(browser: Any, server: Served) -> None:
+    opened = browser.new_page()
     opened.goto(server.address)
     opened.get_by_role("dialog", name="Token").wait_for()
     opened.goto(f"{server.address}#token={server.token}")
     opened.wait_for_selector(".figures")
     assert opened.url == server.address
+    opened.close()
+
+
+def test_an_open_tab_lends_the_token_to_a_second_tab(page: Any, server: Served) -> None:
+    visit(page, "/")
+    second = page.context.new_page()
+    second.goto(f"{server.address}memories")
+    second.wait_for_selector(".rows li")
+    assert second.get_by_role("dialog", name="Token").count() == 0
 
 
 def test_a_refused_token_is_named_and_asked_for_again(browser: Any, server: Served) -> None:

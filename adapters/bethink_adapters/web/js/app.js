@@ -45,7 +45,8 @@ class App extends BethinkElement {
     this.listen(toasts, "toast", (event) => this.tell(event.detail));
     keys(this.keys(), this.life.signal);
     if (api.hasToken()) this.start();
-    else queueMicrotask(() => this.ask());
+    else api.borrowToken().then((lent) => (lent ? this.start() : this.ask()));
+    api.lendToken();
   }
 
   start() {

@@ -1,6 +1,7 @@
 // The client of the REST API: token, problems, entity tags and the stream of events.
 
 const TOKEN = "bethink-token";
+const BORROW_MILLISECONDS = 200;
 
 /** A refused request, as RFC 9457 tells it, or a request without an answer. */
 export class Problem extends Error {
@@ -26,6 +27,26 @@ export function takeToken() {
 /** @param {string} token */
 export function setToken(token) {
   sessionStorage.setItem(TOKEN, token.trim());
+}
+
+/** Lend the token to new tabs of the same address, which is the same server. */
+export function lendToken() {
+  const tabs = new BroadcastChannel(TOKEN);
+  tabs.onmessage = ({ data }) => data === "" && hasToken() && tabs.postMessage(token());
+}
+
+/** Take the token of an open tab; resolve to whether a tab has lent one. */
+export function borrowToken() {
+  const tabs = new BroadcastChannel(TOKEN);
+  return new Promise((resolve) => {
+    tabs.onmessage = ({ data }) => data && resolve(data);
+    setTimeout(resolve, BORROW_MILLISECONDS, "");
+    tabs.postMessage("");
+  }).then((lent) => {
+    tabs.close();
+    if (lent) setToken(lent);
+    return lent !== "";
+  });
 }
 
 const token = () => sessionStorage.getItem(TOKEN) ?? "";
