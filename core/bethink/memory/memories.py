@@ -48,20 +48,23 @@ class View:
     _engine: Engine
 
     def get(
-        self, id: str | None = None, *, namespace: str = "default", key: str | None = None
+        self, id: str | None = None, *, namespace: str | None = None, key: str | None = None
     ) -> MemoryRecord | None:
         """Return the record with *id*, or the live record with *key*; None without a match.
 
         An id also finds superseded and archived records, but no forgotten or expired record.
+        Without a *namespace* an id finds a record anywhere, a key in "default".
         """
         if (id is None) == (key is None):
             fields.fail("get needs an id or a key, and not both")
+        place = check_namespace("default" if namespace is None else namespace)
         if key is None:
-            return reading.by_ids(self._engine, [fields.identifier("id", id)])[0]
-        place, name = check_namespace(namespace), fields.label("key", key)
+            found = reading.by_ids(self._engine, [fields.identifier("id", id)])[0]
+            return found if found and namespace in (None, found.namespace) else None
+        name = fields.label("key", key)
         self._engine.check_open()
-        found = self._engine.backend.by_key(place, name)
-        return None if found is None else reading.visible(self._engine, found.record)
+        held = self._engine.backend.by_key(place, name)
+        return None if held is None else reading.visible(self._engine, held.record)
 
     def all(
         self,

@@ -84,8 +84,7 @@ def timestamp(name: str, value: object) -> float:
     """
     value = unboxed(value)
     if isinstance(value, str):
-        found = iso_seconds(value)
-        if found is None:
+        if (found := iso_seconds(value)) is None:
             raise ValidationError(
                 f"{name} must be {_TIME}; {value[:80]!r} is no text such as '2026-11-24T10:00Z'"
             )
@@ -317,9 +316,7 @@ def vectors(name: str, value: object) -> dict[str, Vector]:
     if value is None:
         return {}
     if not isinstance(value, Mapping):
-        raise ValidationError(
-            f"{name} must be a mapping of names to vectors, not {type(value).__name__}"
-        )
+        raise ValidationError(f"{name} must map names to vectors, not {type(value).__name__}")
     return {identifier("vector name", key): vector(key, numbers) for key, numbers in value.items()}
 
 

@@ -528,3 +528,16 @@ def test_an_access_counts_where_another_store_has_moved_the_record(
         other.update(id, namespace="b")
     (hit,) = store.recall("cat", namespace="b")
     assert hit.memory.access_count == 1
+
+
+def test_an_id_is_found_in_the_namespace_alone_if_one_is_given(store: MemoryStore) -> None:
+    id = store.store("a red cat", namespace="users/ann", key="pet").id
+    for reader in (store, store.as_of(1)):
+        found = reader.get(id)
+        assert found == reader.get(id, namespace="users/ann")
+        assert found == reader.get(namespace="users/ann", key="pet")
+        assert found is not None
+        for other in ("users/bob", "users", "default"):
+            assert reader.get(id, namespace=other) is None
+    with pytest.raises(ValidationError, match="is a pattern"):
+        store.get(id, namespace="users/*")
