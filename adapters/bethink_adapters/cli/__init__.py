@@ -60,10 +60,14 @@ def show_file(words: list[str]) -> int | str:
 
 
 def is_command(word: str) -> bool:
-    """Return whether *word* begins a command line: the name of a command, or an option."""
+    """Return whether *word* begins a command line: a command, an option, or a plain word.
+
+    The name of a file is none.
+    """
     from .parser import BY_NAME
 
-    return word in BY_NAME or word.startswith("-")
+    is_plain = word.isalpha() and not os.path.exists(word)
+    return word in BY_NAME or word.startswith("-") or is_plain
 
 
 def _prepare_streams() -> None:

@@ -20,6 +20,12 @@ _UNITS: Final[Mapping[str, float]] = {
 }  # fmt: skip
 _SPAN: Final = r"(\d+(?:\.\d+)?)([smhdw])"
 
+
+def _listed(text: str) -> list[str]:
+    """Return the labels in *text*, between commas."""
+    return [each.strip() for each in text.split(",")]
+
+
 IDS: Final = argument("ids", nargs="+", metavar="ID", help="whole ids, or the last characters")
 ID: Final = argument("id", metavar="ID", help="the whole id, or the last characters")
 EVERYWHERE: Final = argument(
@@ -49,7 +55,11 @@ FILTER: Final = (
     ),
     argument("--category", help="only memories of the category"),
     argument(
-        "--tag", action="append", metavar="TAG", help="only memories with the tag; may be repeated"
+        "--tag",
+        type=_listed,
+        action="extend",
+        metavar="TAG",
+        help="only memories with the tag, or with all of a,b; may be repeated",
     ),
     argument("--author", help="only memories of the author"),
 )
@@ -74,11 +84,18 @@ SEARCH: Final = (
 )
 """What a search may find."""
 _TIMES: Final = ("occurred_at", "expires_at")
-_JSONS: Final = ("value", "metadata")
+_JSONS: Final = {"value": """, such as 5 or '"red"'""", "metadata": """, such as '{"page": 3}'"""}
 FIELDS: Final = (
     argument("--key", help="name of a fact: a new text under the key replaces the old text"),
     argument("--category", help="kind of memory, such as decision"),
-    argument("--tag", action="append", metavar="TAG", dest="tags", help="a label; may be repeated"),
+    argument(
+        "--tag",
+        type=_listed,
+        action="extend",
+        metavar="TAG",
+        dest="tags",
+        help="a label, or several as a,b; may be repeated",
+    ),
     argument("--importance", type=float, metavar="0..1", help="how much the memory matters (0.5)"),
     argument("--confidence", type=float, metavar="0..1", help="how sure the memory is (1)"),
     argument("--author", help="who said the text"),
@@ -98,7 +115,7 @@ def fields_of(given: Namespace) -> dict[str, Any]:
     found = {name: told for name in names if (told := getattr(given, name)) is not None}
     for name in found:
         if name in _JSONS:
-            found[name] = json_of(f"--{name}", found[name])
+            found[name] = json_of(f"--{name}", found[name], _JSONS[name])
         elif name in _TIMES:
             found[name] = time_of(found[name])
     _check_future(given.expires_at, found.get("expires_at"))
@@ -218,8 +235,10 @@ def _find_id(context: Context, part: str) -> str:
 
     if len(part) >= 32 or context.store.get(part) is not None:
         return part
+    held = context.store.get(namespace=context.namespace, key=part) if part.strip() else None
+    hint = f"; the memory with the key {part!r} is {held.id[-SHORT_ID:]}" if held else ""
     if len(part) < 4:
-        raise Failure(f"{part!r} is too short for an id; give at least 4 characters", 2)
+        raise Failure(f"{part!r} is too short for an id; give at least 4 characters{hint}", 2)
     found: dict[str, MemoryRecord] = {}
     for state in STATES:
         for each in context.store.all(
@@ -230,7 +249,7 @@ def _find_id(context: Context, part: str) -> str:
             if each.id.endswith(part) or each.id.startswith(part):
                 found[each.id] = each
     if not found:
-        raise Failure(f"no memory has an id with {part!r}")
+        raise Failure(f"no memory has an id with {part!r}{hint}")
     if len(found) > 1:
         shown = "\n".join(f"  {each.id}  {each.content[:60]}" for each in found.values())
         raise Failure(f"{part!r} could be any of:\n{shown}")

@@ -125,13 +125,22 @@ class _Parser(ArgumentParser):
     def error(self, message: str) -> NoReturn:
         unknown = "argument COMMAND: invalid choice: "
         if message.startswith(unknown):
-            from difflib import get_close_matches
-
             word = message.removeprefix(unknown).partition(" (choose")[0]
-            close = get_close_matches(word.strip("'"), BY_NAME, 1)
-            hint = f"perhaps `bethink {close[0]}`; " if close else ""
+            close = " or ".join(f"`bethink {name}`" for name in _meant(word.strip("'")))
+            hint = f"perhaps {close}; " if close else ""
             raise Failure(f"no command {word}; {hint}`bethink --help` lists the commands", 2)
         raise Failure(f"{message}; `{self.prog} --help` tells the arguments", 2)
+
+
+def _meant(word: str) -> Sequence[str]:
+    """Return the commands that are called *word* elsewhere, else the command spelled most alike."""
+    from difflib import get_close_matches
+
+    from bethink.adapting import unknown_name
+
+    names = [each.name for group in GROUPS.values() for each in group]
+    _, _, right = str(unknown_name("command", word, names)).partition("; use ")
+    return right.replace("'", "").split(" or ") if right else get_close_matches(word, BY_NAME, 1)
 
 
 class _Formatter(RawDescriptionHelpFormatter):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from . import output
-from .arguments import AS_OF, LIMIT, SHORT_ID, entry_of, find_ids, moment_of, places
+from .arguments import AS_OF, LIMIT, SHORT_ID, elsewhere, entry_of, find_ids, moment_of, places
 from .command import Context, Failure, Reply, argument, command
 
 if TYPE_CHECKING:
@@ -42,7 +42,9 @@ def log(context: Context) -> Reply:
         if given.form:
             return Reply(each.to_dict() for each in entries)
         return Reply(lines=map(_entry, entries))  # no end, and so no pager
-    return Reply([each.to_dict() for each in found], map(_entry, found), paged=True)
+    empty = elsewhere(context) if given.namespace and not found else "nothing found"
+    lines = map(_entry, found)
+    return Reply([each.to_dict() for each in found], lines, paged=True, empty=empty)
 
 
 @command(

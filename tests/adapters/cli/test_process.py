@@ -43,6 +43,8 @@ def test_python_m_bethink_is_the_command_line_or_shows_a_file(
     file.rename("recall")
     assert run_module(["./recall"]) == 0
     assert "newest memories" in capsys.readouterr().out
+    assert run_module(["ls"]) == 2
+    assert "perhaps `bethink list`" in capsys.readouterr().err
     assert run_module(["recall.txt"]) == "recall.txt: there is no such file, or the file is empty"
 
 

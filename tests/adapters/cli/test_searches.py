@@ -37,3 +37,32 @@ def test_a_search_its_block_and_its_reasons_take_the_same_arguments(run: Run, fi
         assert ("10:00" in run("recall", "standup", *more).out) is shown
         assert ("10:00" in run("context", "standup", *more).out) is shown
         assert told in run("why", STANDUP, "standup", *more).out
+
+
+def test_an_empty_log_of_a_namespace_tells_where_memories_are(run: Run, file: Path) -> None:
+    assert "nothing in '3'; memories are in default (3)" in run("log", "-n", "3").err
+
+
+@pytest.mark.parametrize("words", [["get"], ["forget"], ["update", "--content", "x"]])
+def test_a_key_in_place_of_an_id_is_answered_by_the_id(
+    run: Run, file: Path, words: list[str]
+) -> None:
+    done = run(*words, "standup")
+    assert done.code == 1
+    assert f"; the memory with the key 'standup' is {STANDUP[-8:]}\n" in done.err
+
+
+def test_several_tags_may_be_given_at_once(run: Run, file: Path) -> None:
+    told = run("store", "Deploy on Tuesday", "--tag", "crew, work", "--tag", "ops", "--json").data
+    assert told["tags"] == ["crew", "work", "ops"]
+    for tags, count in (("crew", 1), ("crew,ops", 1), ("crew,team", 0)):
+        assert len(run("list", "--tag", tags, "--json").data) == count
+    assert run("store", "x", "--tag", "a,,b").code == 2
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [("find", "recall"), ("remember", "store"), ("ls", "list"), ("recal", "recall")],
+)
+def test_a_command_of_another_name_is_named(run: Run, word: str, meant: str) -> None:
+    assert f"no command {word!r}; perhaps `bethink {meant}`;" in run(word, "standup").err
