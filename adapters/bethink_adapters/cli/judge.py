@@ -44,9 +44,9 @@ def reinforce(context: Context) -> Reply:
 
 
 @command(
-    argument("source", metavar="ID", help="the memory that the link leaves"),
+    argument("source", metavar="SOURCE", help="the memory that the link leaves"),
     argument("kind", help="the name of the link, such as causes, part_of, used"),
-    argument("target", metavar="ID", help="the memory that the link reaches"),
+    argument("target", metavar="TARGET", help="the memory that the link reaches"),
     argument("--remove", action="store_true", help="remove the link"),
     example="bethink relate 4a998ed4 part_of ef5a0645",
 )

@@ -114,7 +114,7 @@ class _Parser(ArgumentParser):
         from bethink.adapting import unknown_name
 
         if not unknown.startswith("-"):
-            takes_text = any(not each.option_strings for each in self._actions)
+            takes_text = any(each.dest in ("text", "query") for each in self._actions)
             return "; put a text of several words in quotes" if takes_text else ""
         flags = {flag.lstrip("-").replace("-", "_"): flag for flag in self._option_string_actions}
         wrong = unknown.partition("=")[0].lstrip("-").replace("-", "_")

@@ -74,19 +74,24 @@ def store(context: Context) -> Reply:
 
 @command(
     ID,
-    argument("--content", metavar="TEXT", help="the new text, - for stdin"),
+    argument("text", nargs="?", metavar="TEXT", help="the new text, - for stdin"),
+    argument("--content", metavar="TEXT", help="the same, by name"),
     _FILE,
     FIELDS,
-    example="bethink update 4a998ed4 --content 'Standup is at 11:00'",
+    example="bethink update 4a998ed4 'Standup is at 11:00'",
 )
 def update(context: Context) -> Reply:
     """Change fields of a memory."""
-    [id] = find_ids(context, [context.given.id])
-    changes = fields_of(context.given)
-    if context.given.content is not None or context.given.file is not None:
-        changes["content"] = context.text(context.given.content, context.given.file)
+    given = context.given
+    [id] = find_ids(context, [given.id])
+    changes = fields_of(given)
+    texts = [each for each in (given.text, given.content) if each is not None]
+    if len(texts) > 1:
+        raise Failure("give TEXT or --content, not both", 2)
+    if texts or given.file is not None:
+        changes["content"] = context.text(texts[0] if texts else None, given.file)
     if not changes:
-        raise Failure("nothing to change: give --content or a field", 2)
+        raise Failure("nothing to change: give a text or a field", 2)
     record = context.store.update(id, **changes)
     return Reply(record.to_dict(), [f"updated {id[-SHORT_ID:]}"])
 

@@ -1,4 +1,4 @@
-"""Searches of the command line: their arguments, and answers of an empty namespace."""
+"""Words as users type them, also misspelt, and what the command line answers."""
 
 from pathlib import Path
 
@@ -66,3 +66,16 @@ def test_several_tags_may_be_given_at_once(run: Run, file: Path) -> None:
 )
 def test_a_command_of_another_name_is_named(run: Run, word: str, meant: str) -> None:
     assert f"no command {word!r}; perhaps `bethink {meant}`;" in run(word, "standup").err
+
+
+def test_the_new_text_of_a_memory_stands_after_the_id(run: Run, file: Path) -> None:
+    for words in (["Standup is at 11:00"], ["--content", "Standup is at 12:00"]):
+        run("update", STANDUP[-8:], *words)
+        assert run("get", STANDUP, "--json").data["content"] == words[-1]
+    assert "give TEXT or --content" in run("update", STANDUP, "a", "--content", "b").err
+    assert "put a text of several words in quotes" in run("update", STANDUP, "at", "noon").err
+
+
+def test_a_word_too_many_is_called_a_text_only_where_a_text_is_taken(run: Run, file: Path) -> None:
+    assert "in quotes" not in run("reinforce", STANDUP, "0.2").err
+    assert "are required: TARGET" in run("relate", STANDUP, "causes").err
