@@ -71,6 +71,9 @@ class Packed(LazyResults):
     results: tuple[RecallResult, ...]
     left_out: tuple[RecallResult, ...]
 
+    def __str__(self) -> str:
+        return self.text
+
     @classmethod
     def from_block(cls, block: Block, count: int, result: Callable[[int], RecallResult]) -> Packed:
         """Return *block* as ``Packed``; *result* makes each of *count* results on first use."""

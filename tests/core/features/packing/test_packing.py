@@ -462,3 +462,10 @@ def test_a_pack_without_a_query_judges_expiry_at_the_given_time(store: MemorySto
     at = {"before": min(now, 1e9), "after": 1e9 + 200.0}
     found = {name: len(store.pack("", now=time).results) for name, time in at.items()}
     assert found == {"before": 1, "after": 0}
+
+
+def test_a_block_prints_as_the_text_for_a_prompt(store: MemoryStore) -> None:
+    store.store("Ann likes tea")
+    packed = store.pack("tea", budget_tokens=200)
+    assert f"{packed}" == str(packed) == packed.text
+    assert "Ann likes tea" in packed.text
