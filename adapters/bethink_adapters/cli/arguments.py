@@ -35,7 +35,7 @@ EVERYWHERE: Final = argument(
     help="search all namespaces, not one and its children",
 )
 AS_OF: Final = argument(
-    "--as-of", metavar="WHEN", help="answer as of a time, age (2d), snapshot, or #entry"
+    "--as-of", metavar="WHEN", help="answer as of a time, age (2d), snapshot, or entry (12)"
 )
 LIMIT: Final = argument("--limit", type=int, default=50, metavar="N", help="at most N (50)")
 YES: Final = (
@@ -213,13 +213,18 @@ def days_of(text: str) -> float:
 
 
 def moment_of(text: str | None) -> Any:
-    """Return *text* as a moment: 2d is an age, an ISO text a time; the store knows the others."""
+    """Return *text* as a moment: 2d is an age, an ISO text a time, a number an entry.
+
+    The store knows the others.
+    """
     import re
 
     if text is None or re.fullmatch(_SPAN, text):
         return text and time_of(text)
     found = _iso_seconds(text)
-    return text if found is None else found
+    if found is None:
+        return int(text) if text.isdecimal() else text
+    return found
 
 
 def find_ids(context: Context, given: Iterable[str]) -> list[str]:

@@ -44,7 +44,7 @@ def backup(context: Context) -> Reply:
     argument(
         "--before",
         metavar="WHEN",
-        help="remove history before a time, age (90d), snapshot, or #entry",
+        help="remove history before a time, age (90d), snapshot, or entry (12)",
     ),
     argument("--keep", metavar="SPAN", help="the history that stays, such as 90d"),
     YES,

@@ -20,8 +20,8 @@ _SECONDS: Final = 0.5
 @command(
     argument("id", nargs="?", metavar="ID", help="only changes of the memory"),
     LIMIT,
-    argument("--since", type=entry_of, default=0, metavar="ENTRY", help="after the entry"),
-    argument("--until", type=entry_of, metavar="ENTRY", help="up to the entry"),
+    argument("--since", metavar="WHEN", help="after an entry (12), time, age (2d), or snapshot"),
+    argument("--until", metavar="WHEN", help="up to an entry (12), time, age (2d), or snapshot"),
     argument("--follow", action="store_true", help="show new entries as they come, oldest first"),
     example="bethink log --limit 20",
 )
@@ -32,19 +32,26 @@ def log(context: Context) -> Reply:
     scope = context.scope if given.namespace else None
     if given.follow and given.until is not None:
         raise Failure("--follow goes on after the newest entry; leave --until out", 2)
-    found = context.store.log(
-        limit=given.limit, id=id, namespace=scope, since=given.since, until=given.until
-    )
+    since, until = _position(context, given.since) or 0, _position(context, given.until)
+    found = context.store.log(limit=given.limit, id=id, namespace=scope, since=since, until=until)
     if given.follow:
         if given.form == "json":
             raise Failure("--follow has no end; use --jsonl in place of --json", 2)
-        entries = _followed(context.store, found, id, scope, given.since)
+        entries = _followed(context.store, found, id, scope, since)
         if given.form:
             return Reply(each.to_dict() for each in entries)
         return Reply(lines=map(_entry, entries))  # no end, and so no pager
     empty = elsewhere(context) if given.namespace and not found else "nothing found"
     lines = map(_entry, found)
     return Reply([each.to_dict() for each in found], lines, paged=True, empty=empty)
+
+
+def _position(context: Context, moment: str | None) -> int | None:
+    """Return the number of the last journal entry at a *moment*."""
+    if moment is None:
+        return None
+    number = moment.removeprefix("#")
+    return int(number) if number.isdecimal() else context.store.as_of(moment_of(moment)).seq
 
 
 @command(
@@ -63,7 +70,7 @@ def snapshot(context: Context) -> Reply:
 
 @command(
     argument(
-        "since", metavar="SINCE", help="the first moment: time, age (2d), snapshot, or #entry"
+        "since", metavar="SINCE", help="the first moment: time, age (2d), snapshot, or entry (12)"
     ),
     argument("until", nargs="?", metavar="UNTIL", help="the second moment (now)"),
     example="bethink diff before-move",

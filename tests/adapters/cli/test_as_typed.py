@@ -79,3 +79,18 @@ def test_the_new_text_of_a_memory_stands_after_the_id(run: Run, file: Path) -> N
 def test_a_word_too_many_is_called_a_text_only_where_a_text_is_taken(run: Run, file: Path) -> None:
     assert "in quotes" not in run("reinforce", STANDUP, "0.2").err
     assert "are required: TARGET" in run("relate", STANDUP, "causes").err
+
+
+def test_a_log_begins_and_ends_at_any_moment(run: Run, file: Path) -> None:
+    run("store", "Ann plays chess")
+    newest = run("log", "--limit", "1", "--json").data[0]["seq"]
+    for moment in (str(newest - 1), f"#{newest - 1}"):
+        assert [each["seq"] for each in run("log", "--since", moment, "--json").data] == [newest]
+        assert run("log", "--until", moment, "--json").data[0]["seq"] == newest - 1
+    named = run("snapshot", "--json").data[0]
+    since = run("log", "--since", named["name"], "--json").data
+    assert since[-1]["seq"] == named["seq"] + 1
+    assert run("log", "--since", "2d", "--json").data == run("log", "--json").data
+    assert run("log", "--until", "2d", "--json").data == []
+    assert run("recall", "chess", "--as-of", str(newest), "--json").data
+    assert "snapshot 'monday' was not found" in run("log", "--since", "monday").err

@@ -82,10 +82,9 @@ def test_a_journal_entry_is_named_as_the_log_shows_the_entry(run: Run, file: Pat
     assert newest.startswith("#")
     assert run("log", "--since", newest, "--json").data == []
     assert run("undo", newest).code == 0
-    for words in (["undo", "#x12"], ["log", "--since", "monday"], ["log", "--until", "1.5"]):
-        done = run(*words)
-        assert done.code == 2
-        assert f"an entry is a number such as 12 or #12, not {words[-1]!r}" in done.err
+    done = run("undo", "#x12")
+    assert done.code == 2
+    assert "an entry is a number such as 12 or #12, not '#x12'" in done.err
 
 
 def test_an_expired_memory_is_shown_by_its_short_id_and_erased_as_previewed(

@@ -212,4 +212,4 @@ def test_every_command_and_synonym_has_help(name: str, run: Run) -> None:
 
 def test_a_wrong_entry_is_answered_with_the_form_of_an_entry(run: Run) -> None:
     told = "an entry is a number such as 12 or #12, not 'x'"
-    assert all(told in run(*words).err for words in (["undo", "x"], ["log", "--since", "x"]))
+    assert told in run("undo", "x").err

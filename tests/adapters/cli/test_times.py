@@ -19,7 +19,7 @@ def test_times_are_iso_ages_spans_and_entries() -> None:
     assert time_of("1795165200") == 1_795_165_200.0
     assert time_of("20261120") == time_of("2026-11-20") == moment_of("20261120")
     assert time_of("+7d") - time_of("2d") == pytest.approx(9 * 86_400, abs=5)
-    assert (moment_of("#12"), moment_of("before-move")) == ("#12", "before-move")
+    assert (moment_of("#12"), moment_of("12"), moment_of("now")) == ("#12", 12, "now")
     with pytest.raises(Failure, match="'later' is no time"):
         time_of("later")
 
