@@ -29,6 +29,7 @@ from .features.packing import Budget as Budget
 from .features.packing import Packed as Packed
 from .features.packing import TokenCounter as TokenCounter
 from .features.packing import pack as pack
+from .features.retention import check_expiry as check_expiry
 from .features.stats import tallies as tallies
 from .features.stats import values as values
 from .features.transfer import ForeignLink as ForeignLink

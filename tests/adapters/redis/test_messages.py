@@ -116,3 +116,10 @@ def test_a_thousand_messages_are_appended_and_read_at_once(plain: Redis) -> None
     appended = log.append({"content": str(number)} for number in range(1000))
     assert log.messages() == appended
     assert log.messages(3) == appended[-3:]
+
+
+def test_a_span_in_place_of_the_time_of_expiry_is_refused(plain: Redis) -> None:
+    log = RedisMessageLog(plain, "s1")
+    with pytest.raises(ValidationError, match="must be a time, not a span of 60 seconds"):
+        log.append([{"content": "a"}, {"content": "b", "expires_at": 60}])
+    assert log.count() == 0
