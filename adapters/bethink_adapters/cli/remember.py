@@ -81,7 +81,7 @@ def store(context: Context) -> Reply:
     example="bethink update 4a998ed4 'Standup is at 11:00'",
 )
 def update(context: Context) -> Reply:
-    """Change fields of a memory."""
+    """Replace fields of a memory, such as all tags."""
     given = context.given
     [id] = find_ids(context, [given.id])
     changes = fields_of(given)

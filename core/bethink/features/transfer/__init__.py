@@ -144,10 +144,10 @@ class TransferVerbs(Memories):
         the same ids, versions and times; ``as_of`` a time, ``audit`` and ``undo`` answer as here.
         Then the memories are forgotten here; ``compact`` later removes them from the file. After a
         crash, repeat the call: a complete copy is found again. A store with different records
-        raises ``ValidationError``, a namespace without memories ``NotFoundError``. To bring the
-        memories back, ``restore`` them, or ``merge_from`` the second store once ``compact`` removed
-        them; ``compact`` keeps a memory with a link, to be restored. *progress*, see ``reembed``,
-        counts lines of the copy.
+        raises ``ValidationError``, a namespace without memories ``NotFoundError``, a handle for one
+        source ``SourceError``. To bring the memories back, ``restore`` them, or ``merge_from`` the
+        second store once ``compact`` removed them; ``compact`` keeps a memory with a link, to be
+        restored. *progress*, see ``reembed``, counts lines of the copy.
         """
         from .archive import archive, check_source
 
@@ -158,6 +158,8 @@ class TransferVerbs(Memories):
             if not isinstance(other, str | os.PathLike):
                 kind = type(other).__name__
                 fields.fail(f"archive_to needs a store or the location of one, not {kind}")
+            if other == ":memory:":
+                fields.fail("archive_to needs a place that lasts, not ':memory:'")
             if (path := file_of(other)) is not None and not os.path.exists(path):
                 check_source(self._engine, scope)
             clock = self._engine.clock

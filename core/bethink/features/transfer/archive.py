@@ -23,6 +23,7 @@ from ...model.progress import Tell
 from ...model.records import State, different
 from ...model.values import Value
 from ...storage import ACCESS_FIELDS, FullBackend
+from ..sources import check_whole
 from .exporter import dump
 from .importer import load
 from .merge import check_other
@@ -46,6 +47,7 @@ class Archived(Value):
 
 def check_source(engine: Engine, scope: Scope) -> None:
     """Refuse a store that cannot be written, or has no record in *scope* to be archived."""
+    check_whole(engine)
     if engine.backend.read_only:
         raise StorageError(engine.backend.location, "it is read only, so nothing can be moved")
     one = Page(limit=1)

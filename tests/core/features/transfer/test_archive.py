@@ -13,6 +13,7 @@ from bethink import (
     HashEmbedder,
     MemoryStore,
     NotFoundError,
+    SourceError,
     StorageError,
     Subtree,
     ValidationError,
@@ -141,6 +142,10 @@ def test_another_store_is_refused_before_anything_is_written(
             store.archive_to(tmp_path / "none.db", namespace="nowhere")
         with pytest.raises(ValidationError, match="archive_to needs a store or the location"):
             store.archive_to(5, namespace="old")  # type: ignore[arg-type]
+        with pytest.raises(ValidationError, match="a place that lasts"):
+            store.archive_to(":memory:", namespace="old")
+        with pytest.raises(SourceError):
+            store.for_source("web").archive_to(tmp_path / "none.db", namespace=Subtree("old"))
         assert store.log(limit=1) == head
         assert not (tmp_path / "none.db").exists()
         assert len(other.log()) == 1
