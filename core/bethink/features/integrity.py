@@ -58,6 +58,9 @@ class Integrity(Value):
         """Whether no problem was found."""
         return not self.problems
 
+    def __bool__(self) -> bool:
+        return self.ok
+
 
 @dataclass(frozen=True, slots=True)
 class Repair(Value):
@@ -70,6 +73,9 @@ class Repair(Value):
     def ok(self) -> bool:
         """Whether nothing is damaged any more."""
         return not self.left
+
+    def __bool__(self) -> bool:
+        return self.ok
 
 
 class IntegrityVerbs(Memories):

@@ -214,7 +214,9 @@ def test_what_was_edited_is_named(
     shutil.copy(samples[key], path)
     with opened(path, key) as store:
         alter(path, edit)
-        assert said in "\n".join(map(str, store.verify().problems))
+        found = store.verify()
+        assert said in "\n".join(map(str, found.problems))
+        assert not found
 
 
 @pytest.mark.parametrize("erased", [True, False])
@@ -417,6 +419,7 @@ def test_a_damaged_index_is_made_again(sample: Path) -> None:
         repaired = store.repair()
         assert [problem.kind for problem in repaired.mended] == ["segment"]
         assert repaired.ok
+        assert repaired
         assert store.verify().ok
     with opened(sample) as store:
         assert len(store.recall("fish", k=600, namespace="shoal")) == FISH
@@ -455,6 +458,7 @@ def test_what_nobody_can_make_again_is_left_and_named(sample: Path) -> None:
             "DELETE FROM vectors WHERE row = (SELECT row FROM records WHERE id = 'dog')",
         )
         repaired = store.repair()
+        assert not repaired
         assert not repaired.ok
         assert {(problem.kind, problem.where) for problem in repaired.mended} == {("vector", "dog")}
         assert {problem.where for problem in repaired.left} >= {"whale", "dog, mine"}

@@ -74,6 +74,9 @@ class Packed(LazyResults):
     def __str__(self) -> str:
         return self.text
 
+    def __bool__(self) -> bool:
+        return bool(self.text)
+
     @classmethod
     def from_block(cls, block: Block, count: int, result: Callable[[int], RecallResult]) -> Packed:
         """Return *block* as ``Packed``; *result* makes each of *count* results on first use."""

@@ -469,3 +469,5 @@ def test_a_block_prints_as_the_text_for_a_prompt(store: MemoryStore) -> None:
     packed = store.pack("tea", budget_tokens=200)
     assert f"{packed}" == str(packed) == packed.text
     assert "Ann likes tea" in packed.text
+    assert packed
+    assert not store.pack("tea", budget_tokens=1)
