@@ -279,6 +279,15 @@ def places(context: Context) -> str:
     return f"; memories are in {names}" if names else ""
 
 
+def no_key(context: Context, what: str, key: str) -> str:
+    """Tell that no *what*, a memory or a fact, has the *key* in the namespace, and where one is."""
+    from ..surface.verbs import with_key
+
+    names = with_key(context.store, key, context.namespace)
+    hint = f"; the key is in {names}" if names else places(context)
+    return f"no {what} has the key {key!r} in {context.namespace!r}{hint}"
+
+
 def entry_of(text: str) -> int:
     """Return the number of a journal entry, written as 12 or as #12."""
     from argparse import ArgumentTypeError

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from . import output
-from .arguments import AS_OF, LIMIT, SHORT_ID, elsewhere, entry_of, find_ids, moment_of, places
+from .arguments import AS_OF, LIMIT, SHORT_ID, elsewhere, entry_of, find_ids, moment_of, no_key
 from .command import Context, Failure, Reply, argument, command
 
 if TYPE_CHECKING:
@@ -111,8 +111,7 @@ def audit(context: Context) -> Reply:
         for each in found
     ]
     if not found:
-        missing = f"no fact has the key {given.key!r} in {context.namespace!r}"
-        raise Failure(missing + places(context))
+        raise Failure(no_key(context, "fact", given.key))
     lines = output.table(rows, flexible=3, right=(0,))
     return Reply([each.to_dict() for each in found], lines)
 

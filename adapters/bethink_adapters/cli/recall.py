@@ -19,7 +19,7 @@ from .arguments import (
     filter_of,
     find_ids,
     moment_of,
-    places,
+    no_key,
     search_of,
 )
 from .command import Context, Failure, Reply, argument, command
@@ -129,8 +129,7 @@ def get(context: Context) -> Reply:
         missing = f"{given.id} is forgotten, erased or expired; `bethink log {given.id}` tells"
     else:
         record = context.store.get(namespace=context.namespace, key=given.key)
-        missing = f"no memory has the key {given.key!r} in {context.namespace!r}"
-        missing += "" if record else places(context)
+        missing = "" if record else no_key(context, "memory", given.key)
     if record is None:
         raise Failure(missing)
     data, lines = record.to_dict(), list(output.details(record))

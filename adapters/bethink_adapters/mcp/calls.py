@@ -10,7 +10,7 @@ from bethink import SimilarMemoryError
 from bethink.adapting import Mode, Scope
 
 from ..shared.defaults import DEFAULT_BUDGET_TOKENS
-from ..surface.verbs import Judgement, elsewhere, judge
+from ..surface.verbs import Judgement, elsewhere, judge, with_key
 from .advice import check_place, no_key, not_found
 from .answers import (
     ANSWER_TOKENS,
@@ -131,7 +131,9 @@ class Calls:
             record = self._memories.get(namespace=place, key=key)
             if record is None:
                 missing.append(f"key {key}")
-                told.append(no_key(key, place) + self._elsewhere(place))
+                others = with_key(self._memories, key, place, self._view.seen)
+                where = f" The key is in {others}." if others else self._elsewhere(place)
+                told.append(no_key(key, place) + where)
             else:
                 records.append(record)
         return got(records, missing, told)

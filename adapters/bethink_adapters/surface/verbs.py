@@ -13,7 +13,7 @@ from bethink import EVERYWHERE, MemoryRecord, MemoryStore
 from bethink.adapting import Scope, Verdict
 
 _NAMED: Final = 5
-"""The most namespaces that ``elsewhere`` names."""
+"""The most namespaces that ``elsewhere`` and ``with_key`` name."""
 
 Judgement: TypeAlias = Literal[Verdict, "useful", "useless"]
 """An outcome to record: a verdict, or a mark."""
@@ -41,6 +41,13 @@ def elsewhere(store: MemoryStore, scope: Scope, seen: Scope = EVERYWHERE) -> str
     near = get_close_matches(str(getattr(scope, "path", scope)), others, _NAMED, 0.75)
     names = list(dict.fromkeys((*near, *others)))[:_NAMED]
     return ", ".join(f"{name} ({others[name]})" for name in names)
+
+
+def with_key(store: MemoryStore, key: str, place: str, seen: Scope = EVERYWHERE) -> str:
+    """Return namespaces of *seen*, beside *place*, that hold a live memory with *key*."""
+    where = {"key": key, "namespace": {"$ne": place}}
+    found = store.all(namespace=seen, where=where, limit=_NAMED)
+    return ", ".join(each.namespace for each in found)
 
 
 @contextmanager

@@ -14,8 +14,8 @@ STANDUP = ids()[1]
     [
         ["list"],
         ["namespaces"],
-        ["get", "--key", "standup"],
-        ["audit", "standup"],
+        ["get", "--key", "none"],
+        ["audit", "none"],
         ["archive-to", "other.db", "--yes"],
         ["export", "other.jsonl"],
     ],
@@ -94,3 +94,9 @@ def test_a_log_begins_and_ends_at_any_moment(run: Run, file: Path) -> None:
     assert run("log", "--until", "2d", "--json").data == []
     assert run("recall", "chess", "--as-of", str(newest), "--json").data
     assert "snapshot 'monday' was not found" in run("log", "--since", "monday").err
+
+
+@pytest.mark.parametrize("words", [["get", "--key", "drink"], ["audit", "drink"]])
+def test_a_key_of_another_namespace_is_told(run: Run, file: Path, words: list[str]) -> None:
+    run("store", "Ann drinks tea", "--key", "drink", "-n", "users/ann")
+    assert "'drink' in 'default'; the key is in users/ann\n" in run(*words).err

@@ -228,6 +228,7 @@ ABSENCES: list[tuple[str, dict[str, Any], str]] = [
     ("restore", {"ids": ["zz"]}, "Restored 0.\nNo forgotten or archived memory has the id zz."),
     ("history", {"key": "zz"}, "No history of the key zz."),
     ("history", {"id": "zz"}, "No history of the id zz."),
+    ("get", {"key": "drink"}, " The key is in users/ann."),
     ("list", {"offset": 3}, "(none from offset 3 on)"),
     ("recall", {"query": "tea", "namespace": "zz"}, "memories are in default (1), users/ann (1)."),
     *(
@@ -242,7 +243,7 @@ def test_what_is_absent_is_told_with_what_to_do_next(
     host: Host, tool: str, arguments: dict[str, Any], told: str
 ) -> None:
     host.store("Bob drinks coffee")
-    host.store("Ann drinks tea", namespace="users/ann")
+    host.store("Ann drinks tea", namespace="users/ann", key="drink")
     answer = host.ask("tools/call", name=f"memory_{tool}", arguments=arguments)
     assert not answer["isError"]
     assert told in answer["content"][0]["text"]
