@@ -62,6 +62,7 @@ FILTER: Final = (
         help="only memories with the tag, or with all of a,b; may be repeated",
     ),
     argument("--author", help="only memories of the author"),
+    argument("--key", help="only memories with the key"),
 )
 _LIMITS: Final[Mapping[str, str]] = {
     "min_score": "drop scores below",
@@ -133,7 +134,7 @@ def _check_future(text: str | None, expires_at: float | None) -> None:
 
 
 def filter_of(given: Namespace) -> dict[str, Any] | None:
-    """Return the filter of ``--where``, ``--category``, ``--tag`` and ``--author``."""
+    """Return the filter of the arguments in ``FILTER``."""
     parts: list[dict[str, Any]] = []
     if given.where is not None:
         where = json_of("--where", given.where, ', such as {"importance": {"$gte": 0.8}}')
@@ -142,7 +143,7 @@ def filter_of(given: Namespace) -> dict[str, Any] | None:
         parts.append(where)
     parts += [
         {name: getattr(given, name)}
-        for name in ("category", "author")
+        for name in ("category", "author", "key")
         if getattr(given, name) is not None
     ]
     parts += [{"tags": {"$contains": tag}} for tag in given.tag or ()]

@@ -100,3 +100,9 @@ def test_a_log_begins_and_ends_at_any_moment(run: Run, file: Path) -> None:
 def test_a_key_of_another_namespace_is_told(run: Run, file: Path, words: list[str]) -> None:
     run("store", "Ann drinks tea", "--key", "drink", "-n", "users/ann")
     assert "'drink' in 'default'; the key is in users/ann\n" in run(*words).err
+
+
+def test_a_fact_is_listed_and_forgotten_by_its_key(run: Run, file: Path) -> None:
+    assert [each["id"] for each in run("list", "--key", "standup", "--json").data] == [STANDUP]
+    assert "would forget 1" in run("forget", "--key", "standup", "--dry-run").out
+    assert run("forget", "--key", "standup", "--yes", "--json").data == {"count": 1}
