@@ -141,6 +141,9 @@ class Context:
         name = self.given.namespace or os.environ.get(NAMESPACE_VARIABLE)
         if name and name.endswith("*") and not name.rpartition("/")[2].strip("*"):
             raise Failure(f"{name!r} is a pattern; -n NAME also reads all below, -a reads all", 2)
+        if name and "" in name.split("/"):
+            steps = "/".join(filter(None, name.split("/")))
+            raise Failure(f"{name!r} has a slash too many; write {steps or 'a name'}", 2)
         return name or None
 
     @property

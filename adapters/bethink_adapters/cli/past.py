@@ -124,9 +124,12 @@ def undo(context: Context) -> Reply:
     """Undo a journal entry."""
     entry = context.given.entry
     if entry is None:
-        entry = next((each.seq for each in _newest(context.store) if _can_be_undone(each)), None)
-        if entry is None:
+        last = next((each for each in _newest(context.store) if _is_change(each)), None)
+        if last is None:
             raise Failure("nothing can be undone yet")
+        if last.action == "erase":
+            raise Failure(f"the last change, #{last.seq}, erased for good; name an entry to undo")
+        entry = last.seq
     record = context.store.undo(entry)
     return Reply(record.to_dict(), [f"undid #{entry}: {record.id[-SHORT_ID:]} is {record.state}"])
 
@@ -139,8 +142,9 @@ def _newest(store: MemoryStore) -> Iterator[LogEntry]:
         until = page[-1].seq - 1
 
 
-def _can_be_undone(entry: LogEntry) -> bool:
-    return entry.id is not None and entry.action not in ("erase", "base") and bool(entry.changes)
+def _is_change(entry: LogEntry) -> bool:
+    told = bool(entry.changes) and entry.action != "base"
+    return entry.id is not None and (told or entry.action == "erase")
 
 
 def _entry(entry: LogEntry) -> str:

@@ -106,3 +106,21 @@ def test_a_fact_is_listed_and_forgotten_by_its_key(run: Run, file: Path) -> None
     assert [each["id"] for each in run("list", "--key", "standup", "--json").data] == [STANDUP]
     assert "would forget 1" in run("forget", "--key", "standup", "--dry-run").out
     assert run("forget", "--key", "standup", "--yes", "--json").data == {"count": 1}
+
+
+def test_an_erasure_is_not_passed_over_by_an_undo_of_the_last_change(run: Run, file: Path) -> None:
+    run("store", "Lunch is at noon")
+    run("erase", STANDUP, "--yes")
+    done = run("undo")
+    assert (done.code, "erased for good; name an entry to undo" in done.err) == (1, True)
+    assert "Lunch is at noon" in run("list").out
+
+
+@pytest.mark.parametrize("name", ["users/ann/", "/users/ann", "users//ann"])
+def test_a_slash_too_many_is_answered_by_the_namespace(run: Run, file: Path, name: str) -> None:
+    for words in (["list"], ["store", "Ann drinks tea"], ["forget", "--yes"]):
+        done = run(*words, "-n", name)
+        assert (done.code, done.err) == (
+            2,
+            f"bethink: {name!r} has a slash too many; write users/ann\n",
+        )
