@@ -19,7 +19,7 @@ from .features.outcomes import OutcomeVerbs
 from .features.packing import PackingVerbs
 from .features.past import PastVerbs
 from .features.reembedding import ReembeddingVerbs
-from .features.retention import RetentionVerbs, refuse_spans
+from .features.retention import RetentionVerbs, check_expiries
 from .features.sharding import Sharding
 from .features.sources import SourceVerbs
 from .features.stats import StatsVerbs
@@ -75,7 +75,7 @@ class MemoryStore(
     """
 
     _embedders: ClassVar[Sequence[Callable[[], Embedder]]] = (StaticEmbedder, MiniLMEmbedder)
-    _guards: ClassVar[Sequence[Callable[[Transaction], None]]] = (refuse_gaps, refuse_spans)
+    _guards: ClassVar[Sequence[Callable[[Transaction], None]]] = (refuse_gaps, check_expiries)
 
 
 @suggesting

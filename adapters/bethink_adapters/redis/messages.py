@@ -207,7 +207,8 @@ class RedisMessageLog:
         common = {"namespace": self.namespace, "thread": self.thread}
         built = build_records(items, common, now, self._new_id)
         for record, vectors, superseded in built:
-            check_expiry(record.expires_at, now)
+            if record.expires_at is not None:
+                check_expiry(record.expires_at, now)
             if record.key is not None or vectors or superseded:
                 raise ValidationError(
                     "a message in Redis has no key, no vectors, and supersedes nothing; "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Iterable
 from functools import cache
@@ -22,6 +23,8 @@ from .files import IN_FILES
 if TYPE_CHECKING:
     from .duplicates import Consolidated
 
+_logger = logging.getLogger(__name__)
+
 _MAX_DAYS: Final = 1e6
 _LONGEST_SPAN: Final = 3650 * DAY
 _SUPERSEDED: Final[tuple[State, ...]] = ("superseded",)
@@ -29,15 +32,24 @@ _RECALLED: Final = {"$not": {"$or": [{"content": "", "key": {"$exists": True}}, 
 _BATCH_RECORDS: Final = 1000  # forgotten in one transaction
 
 
-def refuse_spans(transaction: Transaction) -> None:
-    """Refuse an expiry such as 3600, a span in place of a time: nothing would find the record."""
+def check_expiries(transaction: Transaction) -> None:
+    """Refuse an expiry such as 3600, a span in place of a time; warn of new texts that expired."""
+    hidden = 0
     for row in transaction.live.values():
-        check_expiry(row.record.expires_at, transaction.now)
+        record = row.record
+        if record.expires_at is not None:
+            check_expiry(record.expires_at, transaction.now)
+            is_new = record.updated_at == record.created_at
+            hidden += is_new and bool(record.content) and record.expired(transaction.now)
+    if hidden:
+        _logger.warning(
+            "%d stored memories had expired before: no recall finds an expired memory", hidden
+        )
 
 
-def check_expiry(end: float | None, now: float) -> None:
+def check_expiry(end: float, now: float) -> None:
     """Refuse the span *end* in place of a time; a clock of a test may tell small times, too."""
-    if end is not None and abs(end) < _LONGEST_SPAN < now / 2:
+    if abs(end) < _LONGEST_SPAN < now / 2:
         raise ValidationError(
             f"expires_at must be a time, not a span of {end:g} seconds; add the present time, "
             "as in time.time() + 3600"

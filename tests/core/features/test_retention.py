@@ -190,10 +190,19 @@ def test_a_span_in_place_of_the_time_of_expiry_is_refused() -> None:
         assert store.stats().states["live"] == 1
 
 
-def test_a_memory_that_has_expired_long_ago_is_stored_and_imported() -> None:
+def test_a_memory_that_has_expired_long_ago_is_stored_with_a_warning_and_imported(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     lines = io.StringIO()
     with MemoryStore() as store, MemoryStore() as copy:
         store.store("The code was 1234", expires_at=date(1999, 12, 31))
+        [warning] = caplog.records
+        assert warning.getMessage().startswith("1 stored memories had expired before")
+        caplog.clear()
+        kept = store.store("The code is 4321", expires_at=date(2999, 12, 31)).id
+        store.store("", value="gone", key="code", expires_at=date(1999, 12, 31))
         store.export(lines)
         copy.import_(io.StringIO(lines.getvalue()))
-        assert copy.stats().states["expired"] == store.stats().states["expired"] == 1
+        assert copy.stats().states["expired"] == store.stats().states["expired"] == 2
+        store.update(kept, expires_at=store.clock())
+        assert caplog.records == []
