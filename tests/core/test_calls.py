@@ -94,8 +94,12 @@ ATTRIBUTES: list[tuple[type, str, str]] = [
     (LongTermMemory, "add store", "remember"),
     (LongTermMemory, "query", "search"),
     (ShortTermMemory, "get", "recall"),
-    (MessageLog, "add", "append"),
+    (KeyedMemory, "all values", "items"),
+    (MessageLog, "add extend", "append"),
+    (MessageLog, "all last latest recent", "messages"),
     (Files, "open", "read"),
+    (Files, "edit replace", "str_replace"),
+    (Files, "glob list_files", "list"),
     (AsyncFiles, "remove", "delete"),
 ]
 
