@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, Literal, TypeAlias
@@ -14,6 +15,8 @@ from bethink.adapting import Scope, Verdict
 
 _NAMED: Final = 5
 """The most namespaces that ``elsewhere`` and ``with_key`` name."""
+_COMPARED: Final = 5000
+"""The most names of namespaces that are compared with a name, perhaps misspelt: some .1 s."""
 
 Judgement: TypeAlias = Literal[Verdict, "useful", "useless"]
 """An outcome to record: a verdict, or a mark."""
@@ -38,7 +41,8 @@ def elsewhere(store: MemoryStore, scope: Scope, seen: Scope = EVERYWHERE) -> str
     if store.namespaces(scope):
         return ""
     others = store.namespaces(seen)
-    near = get_close_matches(str(getattr(scope, "path", scope)), others, _NAMED, 0.75)
+    some = list(islice(others, _COMPARED))
+    near = get_close_matches(str(getattr(scope, "path", scope)), some, _NAMED, 0.75)
     names = list(dict.fromkeys((*near, *others)))[:_NAMED]
     return ", ".join(f"{name} ({others[name]})" for name in names)
 
