@@ -26,10 +26,11 @@ from haystack.document_stores.types import DuplicatePolicy
 from haystack.errors import FilterError
 from haystack.utils.filters import document_matches_filter
 
-from bethink import EVERYWHERE, MemoryStore
+from bethink import EVERYWHERE, MemoryRecord, MemoryStore
 from bethink_adapters.haystack import (
     BethinkDocumentStore,
     BethinkRetriever,
+    document_store,
 )
 from bethink_adapters.haystack.documents import narrowed
 
@@ -286,10 +287,54 @@ def test_what_cannot_pass_a_filter_is_not_even_read(store: MemoryStore) -> None:
     either = {"operator": "OR", "conditions": [one, {**two, "value": ["z"]}]}
     digits, dashed = ({**one, "value": value} for value in ("42", "user-42"))
     numbers = [
-        store.count(namespace="documents", where=narrowed(each))
+        store.count(namespace="documents", where=narrowed(each)[0])
         for each in (one, two, both, either, digits, dashed)
     ]
     assert numbers == [2, 2, 1, 2, 0, 0]
+
+
+def test_a_filtered_search_reads_only_what_is_found(
+    documents: BethinkDocumentStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = [Document(id=f"{n}", content="Tea.", meta={"n": n}) for n in range(9)]
+    documents.write_documents(written)
+    read, made = [], document_store.to_document
+
+    def to_document(record: MemoryRecord, score: float | None = None) -> Document:
+        read.append(record.key)
+        return made(record, score)
+
+    monkeypatch.setattr(document_store, "to_document", to_document)
+    less = {"field": "meta.n", "operator": "<", "value": 4}
+    other = {"operator": "NOT", "conditions": [{**less, "operator": "==", "value": 2}]}
+    documents.search("tea", filters={"operator": "AND", "conditions": [less, other]})
+    assert sorted(read) == ["0", "1", "3"]
+
+
+def test_a_number_is_compared_with_numbers_alone(documents: BethinkDocumentStore) -> None:
+    metas: list[dict[str, Any]] = [{"n": value} for value in (1, 2, 2.5, "3", None, [4], -1)]
+    documents.write_documents([Document(content="Tea.", meta=meta) for meta in [*metas, {}]])
+    for operator, expected in ((">", [2.5]), (">=", [2, 2.5]), ("<", [1, -1]), ("<=", [1, 2, -1])):
+        filters = {"field": "meta.n", "operator": operator, "value": 2}
+        assert [found.meta["n"] for found in documents.filter_documents(filters)] == expected
+
+
+def test_deleting_a_document_reads_no_other(store: MemoryStore) -> None:
+    steps, documents = [0], BethinkDocumentStore(store)
+
+    def step() -> int:
+        steps[-1] += 1
+        return 0
+
+    for beside in (100, 1000):
+        documents.write_documents([Document(id=f"{beside}/{n}") for n in range(beside)])
+        with store._engine.writing() as transaction:
+            connection = transaction.writer._connection  # type: ignore[attr-defined]
+        connection.set_progress_handler(step, 1)
+        documents.delete_documents([f"{beside}/7"])
+        connection.set_progress_handler(None, 0)
+        steps.append(0)
+    assert 0 < steps[1] < steps[0] + 100
 
 
 def test_writing_a_document_reads_no_other(store: MemoryStore) -> None:

@@ -80,8 +80,8 @@ class BethinkDocumentStore(MetaFields):
 
     def delete_documents(self, document_ids: list[str]) -> None:
         """Forget, or with ``erase`` erase, the documents with the ids; unknown ids are no error."""
-        either = {"$or": [_keyed(document_ids), _keyless(document_ids)]}
-        self._delete(namespace=self.namespace, where=either)
+        for where in (_keyed(document_ids), _keyless(document_ids)):  # "$or" would read all
+            self._delete(namespace=self.namespace, where=where)
 
     def delete_all_documents(self) -> None:
         """Forget, or with ``erase`` erase, all documents."""
@@ -120,8 +120,8 @@ class BethinkDocumentStore(MetaFields):
         With an *embedding*, documents are compared by the written embeddings; words alone find
         documents without embeddings. Documents with nothing in common are not returned.
         """
-        where = None
-        if filters:
+        where, decides = narrowed(filters)
+        if filters and not decides:
             where = {"id": {"$in": [record.id for record, _ in self._passing(filters)]}}
         found = self.store.recall(
             askable(query),
@@ -158,8 +158,9 @@ class BethinkDocumentStore(MetaFields):
     def _passing(self, filters: Filters) -> list[tuple[MemoryRecord, Document]]:
         from haystack.utils.filters import document_matches_filter
 
-        pairs = [(record, to_document(record)) for record in self._there(narrowed(filters))]
-        if not filters:
+        where, decides = narrowed(filters)
+        pairs = [(record, to_document(record)) for record in self._there(where)]
+        if not filters or decides:
             return pairs
         asked = dict(filters)
         return [pair for pair in pairs if document_matches_filter(asked, pair[1])]

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _DATE: Final = re.compile(r"\d{4}-")  # Haystack compares dates by their moments
 _TOLD: Final = ("author", "thread", "category", "occurred_at")
+_ORDERINGS: Final = {">": "$gt", ">=": "$gte", "<": "$lt", "<=": "$lte"}
+_MOST: Final = 2**53  # beyond, whole numbers and floats differ
 
 
 def to_item(document: Document, vector_name: str) -> dict[str, Any]:
@@ -61,35 +63,62 @@ def to_document(record: MemoryRecord, score: float | None = None) -> Document:
     return Document.from_dict({**data, "id": record.key or record.id, "meta": meta})
 
 
-def narrowed(filters: object) -> dict[str, Any] | None:
-    """Return a filter of the records of documents that can pass *filters*; None if unknown.
+def narrowed(filters: object) -> tuple[dict[str, Any] | None, bool]:
+    """Return a filter of the records of documents that can pass *filters*, None if unknown.
 
-    Haystack's filters compare more loosely than bethink's: dates in any notation, 1 with True. So
-    the filter only spares reading most documents that do not pass; Haystack's filter decides.
+    The second value tells whether the filter decides alone; otherwise Haystack's filter decides.
+    Haystack compares more loosely than bethink: dates in any notation, 1 with True. Of documents
+    with a text where *filters* compare by a number, Haystack raises an error, and none passes here.
     """
     if not isinstance(filters, Mapping):
-        return None
+        return None, False
     operator, conditions = filters.get("operator"), filters.get("conditions")
-    if operator in ("AND", "OR") and isinstance(conditions, list):
-        parts = [narrowed(each) for each in conditions]
-        known = [part for part in parts if part]
-        if operator == "OR":
-            return {"$or": parts} if parts and parts == known else None
-        return {"$and": known} if known else None
+    if operator in ("AND", "OR", "NOT") and isinstance(conditions, list) and conditions:
+        return _joined(operator, [narrowed(each) for each in conditions])
     field, value = str(filters.get("field", "")), filters.get("value")
     name = field.removeprefix("meta.")
-    if not field.startswith("meta.") or not name.isidentifier() or name in _TOLD:
+    if field.startswith("meta.") and name.isidentifier() and name not in _TOLD:
+        where = _compared(f"metadata.{name}", operator, value)
+        return where, where is not None
+    return None, False
+
+
+def _joined(
+    operator: str, parts: Sequence[tuple[dict[str, Any] | None, bool]]
+) -> tuple[dict[str, Any] | None, bool]:
+    """Return the filter of *parts* joined by *operator*, and whether the filter decides."""
+    known = [where for where, _ in parts if where]
+    decides = all(whole for _, whole in parts)
+    if operator == "AND":
+        return ({"$and": known} if known else None), decides
+    if len(known) < len(parts) or (operator == "NOT" and not decides):
+        return None, False
+    return ({"$or": known} if operator == "OR" else {"$not": {"$and": known}}), decides
+
+
+def _compared(path: str, operator: object, value: Any) -> dict[str, Any] | None:
+    """Return the filter of the field at *path*, None where Haystack may compare otherwise."""
+    if operator in _ORDERINGS:
+        is_ordered = _is_number(value) and not isinstance(value, bool)
+        return {path: {_ORDERINGS[operator]: value}} if is_ordered else None
+    values = value if operator in ("in", "not in") else [value]
+    if not isinstance(values, list) or not all(_is_number(it) or _is_plain(it) for it in values):
         return None
-    if operator == "in" and isinstance(value, list) and all(map(_is_plain, value)):
-        return {f"metadata.{name}": {"$in": value}}
-    if operator == "==" and _is_plain(value):
-        return {f"metadata.{name}": value}
-    return None
+    equal = [twin for twin in (0, 1, False, True) if twin in values]
+    among = {path: {"$in": [*values, *equal]}}
+    if operator in ("==", "in"):
+        return among
+    return {"$not": among} if operator in ("!=", "not in") else None
 
 
 def _is_plain(value: object) -> bool:
     """Return whether *value* is a text, and equal to no other value for Haystack."""
     return isinstance(value, str) and value.isprintable() and not _DATE.match(value)
+
+
+def _is_number(value: object) -> bool:
+    """Return whether *value* is a truth value or a number that a record can hold."""
+    return isinstance(value, int | float) and abs(value) < _MOST
 
 
 def unique(values: Sequence[Any]) -> list[Any]:
