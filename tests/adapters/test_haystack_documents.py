@@ -30,9 +30,8 @@ from bethink import EVERYWHERE, MemoryRecord, MemoryStore
 from bethink_adapters.haystack import (
     BethinkDocumentStore,
     BethinkRetriever,
-    document_store,
 )
-from bethink_adapters.haystack.documents import narrowed
+from bethink_adapters.haystack.documents import narrowed, to_document
 
 from .contract import (
     MeetingStore,
@@ -298,13 +297,13 @@ def test_a_filtered_search_reads_only_what_is_found(
 ) -> None:
     written = [Document(id=f"{n}", content="Tea.", meta={"n": n}) for n in range(9)]
     documents.write_documents(written)
-    read, made = [], document_store.to_document
+    read = []
 
-    def to_document(record: MemoryRecord, score: float | None = None) -> Document:
-        read.append(record.key)
-        return made(record, score)
+    def noting(record: MemoryRecord, score: float | None = None) -> Document:
+        read.append(str(record.key))
+        return to_document(record, score)
 
-    monkeypatch.setattr(document_store, "to_document", to_document)
+    monkeypatch.setattr("bethink_adapters.haystack.document_store.to_document", noting)
     less = {"field": "meta.n", "operator": "<", "value": 4}
     other = {"operator": "NOT", "conditions": [{**less, "operator": "==", "value": 2}]}
     documents.search("tea", filters={"operator": "AND", "conditions": [less, other]})
