@@ -218,6 +218,24 @@ def test_a_buffer_keeps_its_messages(store: MemoryStore) -> None:
     assert buffer().get() == []
 
 
+def test_a_dumped_buffer_goes_on_with_its_messages(tmp_path: Path) -> None:
+    with MemoryStore(tmp_path / "memory.db") as store:
+        chats = BethinkChatStore(store=store, namespace="users/ann", erase=True)
+        buffer = ChatMemoryBuffer.from_defaults(chat_store=chats, chat_store_key="s")
+        buffer.put(said("I am Ann.")[0])
+        dumped = buffer.to_string()
+        loaded: Any = ChatMemoryBuffer.from_string(dumped)
+        assert texts(loaded.get_all()) == ["I am Ann."]
+        assert (loaded.chat_store.namespace, loaded.chat_store.erase) == ("users/ann", True)
+        loaded.chat_store.store.close()
+
+
+def test_a_dump_without_a_file_is_refused(store: MemoryStore) -> None:
+    buffer = ChatMemoryBuffer.from_defaults(chat_store=BethinkChatStore(store=store))
+    with pytest.raises(ValueError, match="store must be a MemoryStore"):
+        ChatMemoryBuffer.from_string(buffer.to_string())
+
+
 def test_the_older_chat_store_keeps_its_promises(store: MemoryStore) -> None:
     old = BethinkChatStore(store=store)
     assert old.delete_messages("s") is None

@@ -66,10 +66,7 @@ class BethinkDBChatStore(_DBChatStore):
         offset: int | None = None,
     ) -> list[ChatMessage]:
         """Return the messages of a conversation, oldest first; a status of None is any status."""
-        from llama_index.core.llms import ChatMessage
-
-        found = await asyncio.to_thread(self._kept(key).dumped, status, Page(limit, offset or 0))
-        return list(map(ChatMessage.model_validate, found))
+        return await asyncio.to_thread(self._kept(key).shown, status, Page(limit, offset or 0))
 
     async def count_messages(
         self,
@@ -156,7 +153,7 @@ class BethinkChatStore(_ChatStore):
 
     def get_messages(self, key: str) -> list[ChatMessage]:
         """Return the messages of a conversation, oldest first."""
-        return to_messages(self._kept(key).read())
+        return self._kept(key).shown()
 
     def add_message(self, key: str, message: ChatMessage) -> None:
         """Add a message."""
@@ -204,10 +201,14 @@ class _Kept(MessageLog):
             namespace=self.namespace, where=_has(status), limit=limit, offset=offset or 0
         )
 
-    def dumped(self, status: MessageStatus | None, page: Page) -> list[Any]:
-        return values(
-            self.store, namespace=self.namespace, where=_has(status), page=page, edit=edited
-        )
+    def shown(
+        self, status: MessageStatus | None = None, page: Page | None = None
+    ) -> list[ChatMessage]:
+        from llama_index.core.llms import ChatMessage
+
+        where = _has(status)
+        found = values(self.store, namespace=self.namespace, where=where, page=page, edit=edited)
+        return list(map(ChatMessage.model_validate, found))
 
     def number(self, status: MessageStatus | None) -> int:
         return self.store.count(namespace=self.namespace, where=_has(status))
