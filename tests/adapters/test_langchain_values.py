@@ -29,7 +29,14 @@ from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, Generation
 from langchain_core.stores import BaseStore
 
-from bethink import EVERYWHERE, HashEmbedder, MemoryStore, StaticEmbedder, ValidationError
+from bethink import (
+    EVERYWHERE,
+    HashEmbedder,
+    MemoryRecord,
+    MemoryStore,
+    StaticEmbedder,
+    ValidationError,
+)
 from bethink.testing import FrozenClock
 from bethink_adapters.langchain import (
     BethinkCache,
@@ -277,6 +284,23 @@ def test_keys_are_found_by_their_beginning(store: MemoryStore) -> None:
     values.mdelete(["a/1", "unknown"])
     assert list(values.yield_keys(prefix="a/")) == ["a/2"]
     assert list(BethinkKeyValueStore(store, namespace="else").yield_keys()) == []
+
+
+def test_other_keys_are_not_even_read(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    values, read, every = BethinkKeyValueStore(store), [], store.all
+    ends = ("", "z", "\ud7ff", "\ue000", "\U0010ffff")
+    values.mset([(f"a{end}{after}", 1) for end in ends for after in ("", "b", "\U0010ffff")])
+
+    def noting(**options: Any) -> list[MemoryRecord]:
+        found = every(**options)
+        read.append(len(found))
+        return found
+
+    monkeypatch.setattr(store, "all", noting)
+    for end in ends[1:]:
+        expected = [f"a{end}{after}" for after in ("", "b", "\U0010ffff")]
+        assert sorted(values.yield_keys(prefix=f"a{end}")) == sorted(expected)
+    assert read[0] == 3
 
 
 # -- embeddings

@@ -61,7 +61,9 @@ class BethinkKeyValueStore(_Base):
 
     def yield_keys(self, *, prefix: str | None = None) -> Iterator[str]:
         """Yield the keys, or the keys with *prefix*, in the order of the values."""
-        where = {"key": {"$gte": prefix}} if prefix else {"key": {"$exists": True}}
-        for record in self.store.all(namespace=self.namespace, where=where):
+        span: dict[str, Any] = {"$gte": prefix} if prefix else {"$exists": True}
+        if prefix and prefix[-1] < "\ud7ff":  # a surrogate is next, in no key
+            span["$lt"] = prefix[:-1] + chr(ord(prefix[-1]) + 1)
+        for record in self.store.all(namespace=self.namespace, where={"key": span}):
             if str(record.key).startswith(prefix or ""):
                 yield str(record.key)
