@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -35,7 +38,7 @@ from langchain_core.messages import (
 )
 from pydantic import BaseModel
 
-from bethink import MemoryStore, Subtree
+from bethink import CallableEmbedder, MemoryStore, Subtree
 from bethink.model.fields import MAX_CONTENT
 from bethink_adapters.langchain import ChatMessageHistory, ConversationMemory
 from bethink_adapters.langchain.encoding import decode, encode
@@ -347,3 +350,17 @@ def test_a_screened_message_comes_back_as_screened() -> None:
         history = ChatMessageHistory(store, "ann-1")
         history.add_messages([HumanMessage("The password is hunter2")])
         assert history.messages == [HumanMessage("The password is [redacted]")]
+
+
+def test_saves_of_a_session_at_once_are_embedded_at_once() -> None:
+    together = threading.Barrier(2, timeout=10)
+
+    def embed(texts: Sequence[str]) -> list[list[float]]:
+        together.wait()
+        return [[1.0, 0.0] for _ in texts]
+
+    embedder = CallableEmbedder(embed, dimension=2, name="meeting")
+    with MemoryStore(embedder=embedder) as store, ThreadPoolExecutor(2) as pool:
+        saves = [HumanMessage("Hello."), AIMessage("Good day.", id="1")], [HumanMessage("Hi.")]
+        list(pool.map(ChatMessageHistory(store, "s").add_messages, saves))
+        assert len(ChatMessageHistory(store, "s").messages) == 3

@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import sys
 from collections.abc import Callable, Sequence, Set
+from contextlib import nullcontext
 from itertools import dropwhile
 from typing import TYPE_CHECKING, Any, Final
 
@@ -80,7 +81,8 @@ class ChatMessageHistory(_Base):
         Messages with ids that are the newest of the session already are not added again.
         """
         given = [as_message(message) for message in listed("messages", messages)]
-        with alone(self.log.namespace):
+        looks = all(each.id for each in given) or any(each.type == "remove" for each in given)
+        with alone(self.log.namespace) if looks else nullcontext():
             items, gone = self._changed(given)
             self.log.append([] if self._ends_with(items, gone) else items, forget=gone)
         self._as_run_began = None
