@@ -292,11 +292,20 @@ def test_what_cannot_pass_a_filter_is_not_even_read(store: MemoryStore) -> None:
     assert numbers == [2, 2, 1, 2, 0, 0]
 
 
+LESS: dict[str, Any] = {"field": "meta.n", "operator": "<", "value": 4}
+NOT_TWO: dict[str, Any] = {
+    "operator": "NOT",
+    "conditions": [{"field": "meta.n", "operator": "==", "value": 2}],
+}
+EARLY: dict[str, Any] = {"field": "meta.day", "operator": "<=", "value": "2024-05-04"}
+
+
+@pytest.mark.parametrize("conditions", [[LESS, NOT_TWO], [EARLY, NOT_TWO], [NOT_TWO, LESS, EARLY]])
 def test_a_filtered_search_reads_only_what_is_found(
-    documents: BethinkDocumentStore, monkeypatch: pytest.MonkeyPatch
+    documents: BethinkDocumentStore, monkeypatch: pytest.MonkeyPatch, conditions: Any
 ) -> None:
-    written = [Document(id=f"{n}", content="Tea.", meta={"n": n}) for n in range(9)]
-    documents.write_documents(written)
+    metas: list[dict[str, Any]] = [{"n": n, "day": f"2024-05-0{n + 1}"} for n in range(9)]
+    documents.write_documents([Document(id=str(m["n"]), content="Tea.", meta=m) for m in metas])
     read = []
 
     def noting(record: MemoryRecord, score: float | None = None) -> Document:
@@ -304,10 +313,18 @@ def test_a_filtered_search_reads_only_what_is_found(
         return to_document(record, score)
 
     monkeypatch.setattr("bethink_adapters.haystack.document_store.to_document", noting)
-    less = {"field": "meta.n", "operator": "<", "value": 4}
-    other = {"operator": "NOT", "conditions": [{**less, "operator": "==", "value": 2}]}
-    documents.search("tea", filters={"operator": "AND", "conditions": [less, other]})
+    documents.search("tea", filters={"operator": "AND", "conditions": conditions})
     assert sorted(read) == ["0", "1", "3"]
+
+
+def test_only_a_document_that_is_compared_raises_an_error(documents: BethinkDocumentStore) -> None:
+    metas = [{"day": "2024-05-01", "lang": "en"}, {"day": "some day", "lang": "de"}, {}]
+    documents.write_documents([Document(content="Tea.", meta=meta) for meta in metas])
+    english = {"field": "meta.lang", "operator": "==", "value": "en"}
+    (found,) = documents.filter_documents({"operator": "AND", "conditions": [english, EARLY]})
+    assert found.meta["day"] == "2024-05-01"
+    with pytest.raises(FilterError):
+        documents.filter_documents(EARLY)
 
 
 def test_a_number_is_compared_with_numbers_alone(documents: BethinkDocumentStore) -> None:

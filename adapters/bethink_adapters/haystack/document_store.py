@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Self
 
 from bethink import MemoryRecord, ValidationError
@@ -13,6 +14,7 @@ from bethink.adapting import (
     make_async_write,
     suggesting,
     update_all,
+    values,
 )
 
 from ..shared.extras import require
@@ -120,7 +122,7 @@ class BethinkDocumentStore(MetaFields):
         With an *embedding*, documents are compared by the written embeddings; words alone find
         documents without embeddings. Documents with nothing in common are not returned.
         """
-        where, decides = narrowed(filters)
+        where, decides = narrowed(filters, self._judged)
         if filters and not decides:
             where = {"id": {"$in": [record.id for record, _ in self._passing(filters)]}}
         found = self.store.recall(
@@ -158,12 +160,29 @@ class BethinkDocumentStore(MetaFields):
     def _passing(self, filters: Filters) -> list[tuple[MemoryRecord, Document]]:
         from haystack.utils.filters import document_matches_filter
 
-        where, decides = narrowed(filters)
+        where, decides = narrowed(filters, self._judged)
         pairs = [(record, to_document(record)) for record in self._there(where)]
         if not filters or decides:
             return pairs
         asked = dict(filters)
         return [pair for pair in pairs if document_matches_filter(asked, pair[1])]
+
+    def _judged(
+        self, comparison: Mapping[str, Any], name: str, within: Sequence[Mapping[str, Any]]
+    ) -> list[Any] | None:
+        """Return the values of a meta field that pass; None if a value raises an error."""
+        from haystack.errors import FilterError
+        from haystack.utils.filters import document_matches_filter
+
+        where, path = {"$and": [*within]}, ("metadata", name)
+        found = values(self.store, namespace=self.namespace, where=where, path=path)
+        distinct = {(str(each), type(each)): each for each in found}.values()
+        asked: Any = dict(comparison)
+        views: Any = (SimpleNamespace(meta={name: each}) for each in distinct)
+        try:
+            return [view.meta[name] for view in views if document_matches_filter(asked, view)]
+        except (FilterError, TypeError):  # perhaps of a document that another condition leaves out
+            return None
 
     count_documents_async = make_async(count_documents)
     filter_documents_async = make_async(filter_documents)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode, b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -21,6 +21,9 @@ _DATE: Final = re.compile(r"\d{4}-")  # Haystack compares dates by their moments
 _TOLD: Final = ("author", "thread", "category", "occurred_at")
 _ORDERINGS: Final = {">": "$gt", ">=": "$gte", "<": "$lt", "<=": "$lte"}
 _MOST: Final = 2**53  # beyond, whole numbers and floats differ
+
+Where = dict[str, Any]
+Judge = Callable[[Mapping[str, Any], str, Sequence[Where]], list[Any] | None]
 
 
 def to_item(document: Document, vector_name: str) -> dict[str, Any]:
@@ -63,30 +66,38 @@ def to_document(record: MemoryRecord, score: float | None = None) -> Document:
     return Document.from_dict({**data, "id": record.key or record.id, "meta": meta})
 
 
-def narrowed(filters: object) -> tuple[dict[str, Any] | None, bool]:
+def narrowed(
+    filters: object, judge: Judge | None = None, within: Sequence[Where] = ()
+) -> tuple[Where | None, bool]:
     """Return a filter of the records of documents that can pass *filters*, None if unknown.
 
     The second value tells whether the filter decides alone; otherwise Haystack's filter decides.
-    Haystack compares more loosely than bethink: dates in any notation, 1 with True. Of documents
-    with a text where *filters* compare by a number, Haystack raises an error, and none passes here.
+    Haystack compares more loosely than bethink: dates in any notation, 1 with True. So *judge* is
+    asked which values of a meta field pass a comparison, of the documents *within* some filters.
+    A comparison by a number leaves out texts, where Haystack raises an error, and truth values.
     """
     if not isinstance(filters, Mapping):
         return None, False
     operator, conditions = filters.get("operator"), filters.get("conditions")
     if operator in ("AND", "OR", "NOT") and isinstance(conditions, list) and conditions:
-        return _joined(operator, [narrowed(each) for each in conditions])
+        return _joined(operator, conditions, judge, within)
     field, value = str(filters.get("field", "")), filters.get("value")
     name = field.removeprefix("meta.")
-    if field.startswith("meta.") and name.isidentifier() and name not in _TOLD:
-        where = _compared(f"metadata.{name}", operator, value)
-        return where, where is not None
-    return None, False
+    if not field.startswith("meta.") or not name.isidentifier() or name in _TOLD:
+        return None, False
+    where = _compared(f"metadata.{name}", operator, value)
+    if where is None and judge and (values := judge(filters, name, within)) is not None:
+        where = _among(f"metadata.{name}", values)
+    return where, where is not None
 
 
 def _joined(
-    operator: str, parts: Sequence[tuple[dict[str, Any] | None, bool]]
-) -> tuple[dict[str, Any] | None, bool]:
-    """Return the filter of *parts* joined by *operator*, and whether the filter decides."""
+    operator: str, conditions: list[Any], judge: Judge | None, within: Sequence[Where]
+) -> tuple[Where | None, bool]:
+    """Return the filter of *conditions* joined by *operator*, and whether the filter decides."""
+    if operator == "AND" and judge:
+        within = [*within, *(where for each in conditions if (where := narrowed(each)[0]))]
+    parts = [narrowed(each, judge, within) for each in conditions]
     known = [where for where, _ in parts if where]
     decides = all(whole for _, whole in parts)
     if operator == "AND":
@@ -96,7 +107,7 @@ def _joined(
     return ({"$or": known} if operator == "OR" else {"$not": {"$and": known}}), decides
 
 
-def _compared(path: str, operator: object, value: Any) -> dict[str, Any] | None:
+def _compared(path: str, operator: object, value: Any) -> Where | None:
     """Return the filter of the field at *path*, None where Haystack may compare otherwise."""
     if operator in _ORDERINGS:
         is_ordered = _is_number(value) and not isinstance(value, bool)
@@ -105,10 +116,16 @@ def _compared(path: str, operator: object, value: Any) -> dict[str, Any] | None:
     if not isinstance(values, list) or not all(_is_number(it) or _is_plain(it) for it in values):
         return None
     equal = [twin for twin in (0, 1, False, True) if twin in values]
-    among = {path: {"$in": [*values, *equal]}}
+    among = _among(path, [*values, *equal])
     if operator in ("==", "in"):
         return among
     return {"$not": among} if operator in ("!=", "not in") else None
+
+
+def _among(path: str, values: Sequence[Any]) -> Where:
+    """Return the filter of the records with one of *values* at *path*; None is a missing value."""
+    some: Where = {path: {"$in": [each for each in values if each is not None]}}
+    return {"$or": [some, {path: {"$exists": False}}]} if None in values else some
 
 
 def _is_plain(value: object) -> bool:

@@ -118,11 +118,13 @@ def values(
     where: Where = None,
     page: Page | None = None,
     edit: Callable[[Any, str], Any] | None = None,
+    path: tuple[str, ...] = ("value",),
 ) -> list[Any]:
     """Return the values of the live records that pass *where*, in order of insertion.
 
     No other column is read where the filter needs none, and the file has no integrity key. *edit*
     returns what stands in place of the value of a changed record, from the value and the content.
+    *path*, without *edit*, leads to other values, such as a field of the metadata.
     """
     engine, scope, passing = check_store(store)._engine, check_scope(namespace), parse(where)
     asked = page or Page()
@@ -131,7 +133,7 @@ def values(
     engine.flush_for(passing)
     passing = unexpired(passing, engine.clock())
     if edit is None:
-        return [value for _, value in engine.backend.values(scope, passing, asked)]
+        return [value for _, value in engine.backend.values(scope, passing, asked, path)]
     found = engine.backend.values_and_contents(scope, passing, asked)
     return [value if content is None else edit(value, content) for value, content in found]
 

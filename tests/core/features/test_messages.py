@@ -45,6 +45,8 @@ def test_values_pass_the_filter(key: bytes | None) -> None:
         by_json = values(store, namespace="default", where={"metadata.odd": 1}, page=page)
         assert by_column == by_json == [3, 5]
         assert values(store, namespace="default", where={"metadata.name": "n4"}) == [4]
+        names = values(store, namespace="default", path=("metadata", "name"), page=Page(2))
+        assert names == ["n0", "n1"]
 
 
 @pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)
