@@ -25,6 +25,7 @@ from langchain_core.vectorstores import VectorStore
 
 from bethink import MemoryStore, StoreClosedError, Subtree, ValidationError
 from bethink_adapters.langchain import BethinkVectorStore, MemoryStoreRetriever
+from bethink_adapters.langchain.filtering import where_of
 
 from .contract import SlowStore, cancel_in_write
 
@@ -425,6 +426,8 @@ FINDING: list[dict[str, Any]] = [
     {"$or": [{"day": date(2000, 1, 1)}, {"n": {"$gt": 2}}]},
     {"$not": {"day": date(2000, 1, 1)}},
     {"missing": None},
+    {"missing": {"$in": [1, None]}},
+    {"n": {"$in": [MORNING, 3]}},
 ]
 MISSING: list[dict[str, Any]] = [
     {"when": MORNING.replace(tzinfo=None)},
@@ -442,6 +445,7 @@ MISSING: list[dict[str, Any]] = [
     {"tags": {"$not": {"$contains": "x"}}},
     {"deep": {"$contains": 1}},
     {"n": {"$gte": MORNING}},
+    {"n": {"$nin": [MORNING, 3]}},
 ]
 
 
@@ -449,6 +453,11 @@ MISSING: list[dict[str, Any]] = [
 def test_filters_take_the_types_of_metadata(store: MemoryStore, filter: dict[str, Any]) -> None:
     documents = BethinkVectorStore.from_texts(["a parrot"], None, [ODD], store=store)
     assert texts(documents.similarity_search("parrot", filter=filter)) == ["a parrot"]
+
+
+def test_a_list_of_values_is_a_single_condition() -> None:
+    (listed,) = where_of({"n": {"$in": [1, 2]}})["$and"]  # type: ignore[index]
+    assert listed == {"$or": [{"metadata.n": {"$in": [1, 2]}}]}
 
 
 @pytest.mark.parametrize("filter", MISSING, ids=repr)

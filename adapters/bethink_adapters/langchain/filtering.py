@@ -53,7 +53,10 @@ def _compared(path: str, operator: str, operand: Any) -> Where:
     if operator == "$not":
         return {"$not": {"$and": _on_field(path, operand)}}
     if operator in ("$in", "$nin") and _is_list(operand):
-        some = {"$or": [_equal(path, encode(each, path, is_strict=True)) for each in operand]}
+        listed = [encode(each, path, is_strict=True) for each in operand]
+        missing = [{path: None}] if None in listed else []
+        moments = (_moment(path, "$eq", each) for each in listed)
+        some = {"$or": [{path: {"$in": listed}}, *missing, *filter(None, moments)]}
         return some if operator == "$in" else _without(path, some)
     if operator == "$contains_any" and _is_list(operand):
         return _inside(path, operator, [encode(each, path, is_strict=True) for each in operand])

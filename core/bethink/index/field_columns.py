@@ -12,7 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import reduce
-from itertools import compress
+from itertools import chain, compress
 from sys import getsizeof
 from typing import Any, Final, TypeAlias
 
@@ -127,12 +127,20 @@ class _ValueColumn(_FieldColumn):
 
     def passing(self, operator: str, operand: Any) -> Truths:
         wanted = {"$eq": [operand], "$in": operand}.get(operator)
-        if wanted and all(isinstance(each, str) for each in wanted):
-            found: Truths = np.isin(self._numbers, [self._places.get(each, -1) for each in wanted])
+        if wanted and all(isinstance(each, str | int | float) for each in wanted):
+            keys = chain.from_iterable(map(_equal_keys, wanted))
+            found: Truths = np.isin(self._numbers, [self._places.get(key, -1) for key in keys])
             return found
         relation = RELATIONS[operator]
         holds = np.array([relation(value, operand) for value in self._values], dtype=bool)
         return holds[self._numbers]
+
+
+def _equal_keys(value: str | float) -> Sequence[Hashable]:
+    """Return the keys of all values that equal *value*: 1 equals 1.0, and not True."""
+    if isinstance(value, bool):
+        return [(bool, value)]
+    return [value] if isinstance(value, str) else [(int, value), (float, value)]
 
 
 class _NumberColumn(_FieldColumn):

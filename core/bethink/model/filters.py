@@ -340,7 +340,7 @@ def _among(found: Any, operand: list[Any]) -> bool:
     # Python's equality is looser than ours (True == 1) and runs in C: a first, fast refusal.
     if found not in operand:
         return False
-    return isinstance(found, str) or any(_equal(found, item) for item in operand)
+    return isinstance(found, str) or any(_equal(found, i) for i in operand[operand.index(found) :])
 
 
 def _contains(found: Any, operand: Any) -> bool:

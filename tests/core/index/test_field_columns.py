@@ -12,6 +12,7 @@ import pytest
 from bethink import MemoryRecord
 from bethink.index import field_columns
 from bethink.index.field_columns import FieldColumns
+from bethink.model import filters
 from bethink.model.filters import Filter, lookup, matches, parse
 from bethink.testing.contracts.samples import FILTERS, zoo
 
@@ -104,6 +105,34 @@ def test_one_is_not_true() -> None:
     records = [replace(RECORD, metadata={"n": value}) for value in values]
     for operand, found in ((1, [0, 2]), (True, [1]), ("1", [3]), ([True], [5])):
         assert passing(columns, {"metadata.n": operand}, records) == found
+    for several, found in (([1], [0, 2]), ([1.0, True], [0, 1, 2]), (["1", True, 7], [1, 3])):
+        where = {"metadata.n": {"$in": several}}
+        assert passing(columns, where, records) == found
+        assert [n for n, each in enumerate(records) if matches(filter_of(where), each)] == found
+
+
+@pytest.mark.parametrize("operand", [7, 7.0, True, "7"], ids=repr)
+def test_texts_and_numbers_are_looked_up(operand: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = FieldColumns()
+    records = [replace(RECORD, metadata={"n": each}) for each in (7, 8, True, "7")]
+    passing(columns, {"metadata.n": 8}, records)
+    monkeypatch.setattr(field_columns, "RELATIONS", {})
+    assert passing(columns, {"metadata.n": {"$in": [operand]}}, records)
+
+
+def test_a_number_is_compared_with_its_like_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared = []
+    equal = filters._equal
+
+    def noting(found: Any, operand: Any) -> bool:
+        compared.append(operand)
+        return equal(found, operand)
+
+    monkeypatch.setattr(filters, "_equal", noting)
+    where = filter_of({"metadata.n": {"$in": [*range(1000), True]}})
+    assert matches(where, replace(RECORD, metadata={"n": 999}))
+    assert compared == [999]
+    assert matches(where, replace(RECORD, metadata={"n": True}))
 
 
 def test_records_outside_the_index_are_left_out() -> None:
