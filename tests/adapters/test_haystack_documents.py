@@ -276,6 +276,25 @@ def test_the_least_and_greatest_values_are_those_of_haystack(
         assert found == theirs.get_metadata_field_min_max(field), field
 
 
+def test_values_of_a_field_are_told_without_the_documents(
+    documents: BethinkDocumentStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    metas: list[dict[str, Any]] = [{"n": n, "a.b": n, "of": "xy"[n % 2]} for n in range(6)]
+    documents.write_documents([Document(content="Tea.", meta=meta) for meta in metas])
+    monkeypatch.delattr("bethink_adapters.haystack.document_store.to_document")
+    few = {"field": "meta.of", "operator": "==", "value": "y"}
+    for name in ("n", "meta.a.b"):
+        assert documents.get_metadata_field_unique_values(name, filters=few) == ([1, 3, 5], 3)
+        assert documents.get_metadata_field_min_max(name) == {"min": 0, "max": 5}
+    assert documents.count_unique_metadata_by_filter(few, ["n", "of"]) == {"n": 3, "of": 1}
+
+
+def test_an_authors_name_is_a_field(store: MemoryStore) -> None:
+    store.store("Ann signed it.", author="ann", metadata={"author": "nobody"})
+    memories = BethinkDocumentStore(store, namespace="default")
+    assert memories.get_metadata_field_unique_values("author") == (["ann"], 1)
+
+
 def test_what_cannot_pass_a_filter_is_not_even_read(store: MemoryStore) -> None:
     documents = BethinkDocumentStore(store)
     metas: list[dict[str, Any]] = [{"a": "x", "b": "y"}, {"a": "x"}, {"b": "y"}]

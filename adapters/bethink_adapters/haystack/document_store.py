@@ -21,7 +21,7 @@ from ..shared.extras import require
 from ..shared.opening import StoreOrPath, open_store, path_of
 from ..shared.texts import askable, written
 from ..shared.turns import alone
-from .documents import narrowed, to_document, to_item
+from .documents import TOLD, narrowed, to_document, to_item
 from .metadata import MetaFields
 
 if TYPE_CHECKING:
@@ -56,6 +56,14 @@ class BethinkDocumentStore(MetaFields):
     def filter_documents(self, filters: Filters = None) -> list[Document]:
         """Return the documents that pass *filters*, in the order of writing."""
         return [document for _, document in self._passing(filters)]
+
+    def field_values(self, name: str, filters: Filters = None) -> list[Any]:
+        """Return the value of a meta field in each document that passes *filters*."""
+        where, decides = narrowed(filters, self._judged)
+        if name in TOLD or (filters and not decides):
+            return [document.meta.get(name) for document in self.filter_documents(filters)]
+        path = ("metadata", name)
+        return values(self.store, namespace=self.namespace, where=where, path=path)
 
     def write_documents(
         self, documents: list[Document], policy: DuplicatePolicy | None = None

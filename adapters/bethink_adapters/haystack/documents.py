@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from haystack import Document
 
 _DATE: Final = re.compile(r"\d{4}-")  # Haystack compares dates by their moments
-_TOLD: Final = ("author", "thread", "category", "occurred_at")
+TOLD: Final = ("author", "thread", "category", "occurred_at")
 _ORDERINGS: Final = {">": "$gt", ">=": "$gte", "<": "$lt", "<=": "$lte"}
 _MOST: Final = 2**53  # beyond, whole numbers and floats differ
 
@@ -55,7 +55,7 @@ def to_document(record: MemoryRecord, score: float | None = None) -> Document:
     meta = dict(record.metadata)
     if not isinstance(document, Mapping):
         document = {}
-        meta |= {name: told for name in _TOLD if (told := getattr(record, name)) is not None}
+        meta |= {name: told for name in TOLD if (told := getattr(record, name)) is not None}
     data = {"content": record.content, **document}
     if isinstance(data["content"], str):
         data["content"] = present(data["content"], record.content)
@@ -83,7 +83,7 @@ def narrowed(
         return _joined(operator, conditions, judge, within)
     field, value = str(filters.get("field", "")), filters.get("value")
     name = field.removeprefix("meta.")
-    if not field.startswith("meta.") or not name.isidentifier() or name in _TOLD:
+    if not field.startswith("meta.") or not name.isidentifier() or name in TOLD:
         return None, False
     where = _compared(f"metadata.{name}", operator, value)
     if where is None and judge and (values := judge(filters, name, within)) is not None:

@@ -24,6 +24,10 @@ class MetaFields(ABC):
     def filter_documents(self, filters: Mapping[str, Any] | None = None) -> list[Document]:
         """Return the documents that pass *filters*."""
 
+    @abstractmethod
+    def field_values(self, name: str, filters: Mapping[str, Any] | None = None) -> list[Any]:
+        """Return the value of a meta field in each document that passes *filters*."""
+
     def count_documents_by_filter(self, filters: Mapping[str, Any]) -> int:
         """Count the documents that pass *filters*."""
         return len(self.filter_documents(filters))
@@ -32,9 +36,8 @@ class MetaFields(ABC):
         self, filters: Mapping[str, Any], metadata_fields: list[str]
     ) -> dict[str, int]:
         """Count the different values of fields in the documents that pass *filters*."""
-        metas = [document.meta for document in self.filter_documents(filters)]
         names = [field.removeprefix("meta.") for field in metadata_fields]
-        return {name: len(unique([meta.get(name) for meta in metas])) for name in names}
+        return {name: len(self._values(name, filters)) for name in names}
 
     def get_metadata_fields_info(self) -> dict[str, dict[str, str]]:
         """Return the fields of all documents, and the types of the fields."""
@@ -71,8 +74,7 @@ class MetaFields(ABC):
         return found[from_ : from_ + size], len(found)
 
     def _values(self, field: str, filters: Mapping[str, Any] | None = None) -> list[Any]:
-        name = field.removeprefix("meta.")
-        return unique([document.meta.get(name) for document in self.filter_documents(filters)])
+        return unique(self.field_values(field.removeprefix("meta."), filters))
 
     count_documents_by_filter_async = make_async(count_documents_by_filter)
     count_unique_metadata_by_filter_async = make_async(count_unique_metadata_by_filter)
