@@ -116,7 +116,7 @@ def test_neither_an_asynchronous_client_nor_a_pipeline_will_do(plain: Redis) -> 
     from redis.asyncio import Redis as AsyncRedis
 
     for other in (AsyncRedis(), plain.pipeline()):
-        with pytest.raises(ValidationError, match="not a redis"):
+        with pytest.raises(ValidationError, match="not redis"):
             RedisKeyedMemory(other)  # type: ignore[arg-type]
 
 

@@ -11,7 +11,7 @@ import { changedQuery, go, href, install, place } from "./core/router.js";
 import { followJournal, refresh, shared, values } from "./core/state.js";
 import { each, html } from "./core/template.js";
 import { failed, toasts } from "./core/toasts.js";
-import { choice } from "./parts/choice.js";
+import { choice } from "./parts/addressed.js";
 import "./parts/conflict_count.js";
 import "./parts/palette.js";
 
@@ -44,9 +44,7 @@ class App extends BethinkElement {
     this.listen(shared, "change", () => this.update());
     this.listen(toasts, "toast", (event) => this.tell(event.detail));
     keys(this.keys(), this.life.signal);
-    if (api.hasToken()) this.start();
-    else api.borrowToken().then((lent) => (lent ? this.start() : this.ask()));
-    api.lendToken();
+    api.shareToken().then((found) => (found ? this.start() : this.ask()));
   }
 
   start() {

@@ -1,7 +1,6 @@
 // The client of the REST API: token, problems, entity tags and the stream of events.
 
 const TOKEN = "bethink-token";
-const BORROW_MILLISECONDS = 200;
 
 /** A refused request, as RFC 9457 tells it, or a request without an answer. */
 export class Problem extends Error {
@@ -29,23 +28,17 @@ export function setToken(token) {
   sessionStorage.setItem(TOKEN, token.trim());
 }
 
-/** Lend the token to new tabs of the same address, which is the same server. */
-export function lendToken() {
-  const tabs = new BroadcastChannel(TOKEN);
-  tabs.onmessage = ({ data }) => data === "" && hasToken() && tabs.postMessage(token());
-}
-
-/** Take the token of an open tab; resolve to whether a tab has lent one. */
-export function borrowToken() {
+/** Lend the token to new tabs, or borrow one of an open tab; resolve to `hasToken`. */
+export function shareToken() {
   const tabs = new BroadcastChannel(TOKEN);
   return new Promise((resolve) => {
-    tabs.onmessage = ({ data }) => data && resolve(data);
-    setTimeout(resolve, BORROW_MILLISECONDS, "");
-    tabs.postMessage("");
-  }).then((lent) => {
-    tabs.close();
-    if (lent) setToken(lent);
-    return lent !== "";
+    tabs.onmessage = ({ data }) => {
+      if (data && !hasToken()) setToken(data);
+      else if (!data && hasToken()) tabs.postMessage(token());
+      resolve(hasToken());
+    };
+    if (!hasToken()) tabs.postMessage("");
+    setTimeout(() => resolve(hasToken()), hasToken() ? 0 : 200);
   });
 }
 

@@ -1,11 +1,9 @@
 // Tagged templates that make DOM. Only the fixed strings of a template are parsed as HTML; values
 // become text nodes, attributes, properties or listeners, so data is never markup.
-//
 //   render(html`<a href=${url} class="row ${kind}" ?hidden=${off} .value=${text} @click=${run}>
 //     ${label} ${each(rows, (row) => row.id, (row) => html`<li>${row.name}</li>`)}</a>`, container)
-//
-// A child value is a text, a number, a node, a template, a list of values, or null, false or
-// undefined for nothing. `.style=${{width: "40%"}}` sets style through the CSSOM, as CSP asks.
+// A child value is a text, number, node, template or list of these; null, false and undefined are
+// nothing. `.style=${{width: "40%"}}` sets style through the CSSOM.
 
 /** @typedef {{strings: TemplateStringsArray, values: unknown[]}} Template */
 /** @typedef {{each: {key: unknown, value: unknown}[]}} Keyed */

@@ -8,7 +8,7 @@ import { saving } from "../core/save.js";
 import { scope, shared, values } from "../core/state.js";
 import { each, html } from "../core/template.js";
 import { failed, toast, undo } from "../core/toasts.js";
-import { choice } from "../parts/choice.js";
+import { choice } from "../parts/addressed.js";
 import { empty, rowKeys } from "../parts/rows.js";
 
 const PAGE = 100;

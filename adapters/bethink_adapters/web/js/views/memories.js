@@ -8,10 +8,9 @@ import { saving } from "../core/save.js";
 import { scope } from "../core/state.js";
 import { each, html } from "../core/template.js";
 import { failed } from "../core/toasts.js";
+import { choice, pageKeys, pageOf, pager } from "../parts/addressed.js";
 import "../parts/bulk.js";
-import { choice } from "../parts/choice.js";
 import "../parts/edit_form.js";
-import { pageKeys, pageOf, pager } from "../parts/pager.js";
 import { empty, row, rowKeys, rows } from "../parts/rows.js";
 
 /** @type {[string, string][]} */

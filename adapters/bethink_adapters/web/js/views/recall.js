@@ -5,7 +5,7 @@ import { View, define } from "../core/element.js";
 import { changedQuery, go, submitted } from "../core/router.js";
 import { scope } from "../core/state.js";
 import { each, html } from "../core/template.js";
-import { choice } from "../parts/choice.js";
+import { choice } from "../parts/addressed.js";
 import { empty, row, rowKeys, rows } from "../parts/rows.js";
 import { compared, score } from "../parts/score.js";
 import "../parts/why_not.js";

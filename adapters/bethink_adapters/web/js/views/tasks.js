@@ -6,7 +6,7 @@ import { ago, count, counted, iso } from "../core/format.js";
 import { changedQuery, go } from "../core/router.js";
 import { saving } from "../core/save.js";
 import { each, html } from "../core/template.js";
-import { choice } from "../parts/choice.js";
+import { choice } from "../parts/addressed.js";
 import { empty, rowKeys } from "../parts/rows.js";
 import "../parts/task_links.js";
 import "../parts/task_outcomes.js";

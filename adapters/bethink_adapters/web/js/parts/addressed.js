@@ -1,8 +1,15 @@
-// Moving among the pages of a list; the address holds the page.
+// What the address holds: a choice among a few values, and the page of a list.
 
 import { count } from "../core/format.js";
 import { changedQuery, go } from "../core/router.js";
-import { html } from "../core/template.js";
+import { each, html } from "../core/template.js";
+
+/** @param {URLSearchParams} query of the address @param {string} name in the query @param {string} label
+ * @param {string[][]} options values and texts @param {string} [fallback] chosen when the query names none */
+export const choice = (query, name, label, options, fallback = "") => html`<label>${label}
+  <select name=${name} @change=${(event) => go(changedQuery({ [name]: event.target.value || null }))}>
+    ${each(options, ([value]) => value, ([value, text]) => html`<option value=${value} ?selected=${(query.get(name) ?? fallback) === value}>${text}</option>`)}
+  </select></label>`;
 
 /** The page of the address, from 1. @param {URLSearchParams} query of the address */
 export const pageOf = (query) => Math.max(1, Math.trunc(Number(query.get("page"))) || 1);
