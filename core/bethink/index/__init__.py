@@ -199,6 +199,8 @@ class ResidentIndex:
             _logger.warning("the index of %s is not saved: %s", self._backend.location, error)
 
     def _build(self, scope: Scope, data: IndexData) -> ScopeIndex:
+        if data.head < self._seen:  # a backup was put back; what is saved is not as new
+            self._catch_up()
         if data.head != self._seen:
             self._check_embedder(data.embedder or self._backend.setting("embedder"))
         return ScopeIndex.of(ScopeReader(self._backend, scope), self._dimension(), data)

@@ -165,6 +165,19 @@ def test_a_backup_that_was_put_back_is_read_anew_by_those_who_saw_more(location:
         assert [hit.content for hit in store.recall("cat", touch=False)] == ["The cat eats"]
 
 
+def test_an_index_is_not_saved_as_newer_than_a_backup_that_was_put_back(location: str) -> None:
+    with opened(location) as store, schema_of(location) as (connection, schema):
+        store.store_many(["The cat sleeps"] * 300)
+        assert len(store.recall("cat", touch=False)) == 5
+        connection.execute(f"ALTER SCHEMA {schema} RENAME TO {schema}_before")
+        with opened(location) as backup:
+            notes = backup.store_many(["The dog barks"] * 200, namespace="dogs")
+            assert len(store.recall("dog", namespace="dogs", touch=False)) == 5
+            backup.update(notes[150].id, importance=1.0)
+        with opened(location) as later:
+            assert later.recall("dog", namespace="dogs", k=1)[0].id == notes[150].id
+
+
 def test_closing_without_a_server_is_no_error(caplog: pytest.LogCaptureFixture) -> None:
     with server(fsync="off") as running:
         with opened(running.url) as store:
