@@ -28,7 +28,7 @@ _MANY_ROWS: Final = 1024
 _LONG_SECONDS: Final = 1
 IDLE_LIMIT: Final = "idle_in_transaction_session_timeout"
 _PATIENCE: Final = f"SET LOCAL {IDLE_LIMIT} = '300s'"
-"""A write of many rows may compute for long between two statements."""
+"""A verb over many rows may compute for long between two statements."""
 
 _ENDS: Final = ("57P", "25P03")  # errors with which the server ends the connection
 GONE: Final = (errors.UndefinedTable, errors.InvalidSchemaName)
@@ -305,6 +305,17 @@ class PostgresConnection:
         self.held.clear()
         self._waiting.clear()
 
+    def begin(self) -> None:
+        """Let statements wait from now on."""
+        self.in_transaction = True
+        self.forget()
+        self._long_from = time.monotonic() + _LONG_SECONDS
+
+    def pause(self) -> None:
+        """Let the transaction pause between two statements for as long as the server allows."""
+        self._long_from = None
+        self.ask(f"SET LOCAL {IDLE_LIMIT} TO DEFAULT")
+
     def begin_part(self, *, first: bool) -> None:
         """Begin a part of the write transaction; a part that is not the *first* can be undone.
 
@@ -312,10 +323,8 @@ class PostgresConnection:
         """
         if not first and has_ended(self.raw):
             raise psycopg.OperationalError("the connection has ended")
-        self.in_transaction = True
-        self.forget()
+        self.begin()
         self._before = self.last, dict(self.facts)
-        self._long_from = time.monotonic() + _LONG_SECONDS
         self._savepoint = self._commit = None
         if not first:
             self._savepoint = self.ask("SAVEPOINT part")

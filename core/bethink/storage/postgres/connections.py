@@ -433,7 +433,7 @@ class Connections(SQLConnections):
             connection = self.connect()
             try:
                 with self._at_moment(connection):
-                    connection.ask(f"SET LOCAL {IDLE_LIMIT} TO DEFAULT")
+                    connection.pause()
                     yield connection
             finally:
                 connection.raw.close()
@@ -443,7 +443,7 @@ class Connections(SQLConnections):
         """Let the statements of the body see one state."""
         if has_ended(connection.raw):
             connection.execute("SELECT 1")  # over a new connection
-        connection.in_transaction = True
+        connection.begin()
         try:
             if self._find is not None:
                 self._hold_place(connection)
