@@ -80,8 +80,9 @@ class RecordCache:
 
     def _read(self, rows: list[int]) -> None:
         found = self._reader.records(rows) if rows else {}
+        new = [record for row, record in found.items() if row not in self._records]
         self._records.update(found)
-        self.nbytes += sum(map(record_bytes, found.values()))
+        self.nbytes += sum(map(record_bytes, new))
 
     def _has_room(self, count: int) -> bool:
         """Return whether *count* records of the mean size would fit."""

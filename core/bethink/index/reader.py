@@ -59,9 +59,9 @@ class ScopeReader:
             few = self._backend.is_remote and len(self._kept) <= _MAX_READ
             known = self._kept if few else rows
             found = {row: self._kept[row].record for row in known}
-            self.forget()
         else:
             found = self._backend.by_row(rows)
+        self.forget()
         alive = sum(row in found and found[row].state == "live" for row in rows)
         self.overtaken |= alive < len(rows)
         return found

@@ -72,6 +72,19 @@ def test_what_is_not_there_wants_no_room() -> None:
     assert records.cache.nbytes == 2
 
 
+def test_what_comes_along_a_second_time_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    records = Records("a", "bb", room=100)
+    monkeypatch.setattr(records.shelf, "records", lambda _: whole(records.shelf))
+    records.get(1)
+    records.put(3, "ccc")
+    assert records.get(3) == {3: "ccc"}
+    assert records.cache.nbytes == 6
+
+
+def whole(shelf: Shelf) -> dict[int, MemoryRecord]:
+    return {row.row: row.record for row in shelf.rows.values()}
+
+
 def test_what_is_forgotten_is_read_again() -> None:
     records = Records("a", room=100)
     records.get(1)
