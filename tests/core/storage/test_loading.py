@@ -9,6 +9,7 @@ from contextlib import closing
 
 import pytest
 
+from bethink.model.namespaces import check_scope
 from bethink.storage import FullBackend as Backend
 from bethink.storage import open_backend
 from bethink.storage.sql.loading import _find_tail
@@ -53,6 +54,22 @@ def test_where_a_row_is_in_two_segments_all_rows_are_loose(backend: Backend) -> 
         )
     loading = backend.load("default")
     assert (loading.segments, [row.row for row in loading.unindexed]) == ((), [1, 2, 3])
+
+
+@pytest.mark.parametrize("damaged", ["a", "b"])
+def test_a_damaged_segment_leaves_those_of_other_namespaces_in_use(
+    backend: Backend, damaged: str
+) -> None:
+    for number, name in enumerate("ab", 1):
+        rows = insert(backend, record(name, namespace=name))
+        backend.save([segment(rows, number)])
+    with backend.write() as writer:
+        writer._connection.execute(  # type: ignore[attr-defined]
+            "UPDATE segments SET data = substr(data, 2) WHERE namespace = ?", (damaged,)
+        )
+    loading = backend.load(check_scope(["a", "b"]))
+    assert [row.record.id for row in loading.unindexed] == [damaged]
+    assert [each.namespace for each in loading.segments] == ["ab".replace(damaged, "")]
 
 
 def test_an_end_without_segments_is_loose_as_far_as_is_asked(backend: Backend) -> None:

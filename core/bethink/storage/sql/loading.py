@@ -65,7 +65,8 @@ def load(
 
     The names are namespaces and patterns. A pattern stands for the namespaces without segments.
     *finish* is called after the last statement, if known to be the last before the answer is read.
-    Return None if the rows of damaged segments are to be read after that: with *skip_segments*.
+    Return None if the rows of damaged segments are to be read after that: with *skip_segments*,
+    for the last name.
     """
     live_rows = dict[str, frozenset[int]]()
     segments, unindexed, changed = list[Segment](), list[Row](), list[Row]()
@@ -101,7 +102,7 @@ def _load_name(
 ) -> _Part | None:
     start, last = (0, 0) if limit is None else _find_tail(connection, name, limit)
     with closing(connection.execute(_NEWEST)) as asked:
-        listed = [] if skip else _list_segments(connection, name, start)
+        listed = [] if skip and finish else _list_segments(connection, name, start)
         (newest,) = asked.fetchone()
     rest = partial(_Unindexed, connection, auth, name, newest, limit, recent)
     if listed:
