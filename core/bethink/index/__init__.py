@@ -340,7 +340,7 @@ class ResidentIndex:
             return True
         touched = self._backend.rows_of(list(self.touches.unwritten(index.scope)))
         records = self._backend.by_row(list(touched.values()))
-        unsaved = unsaved_segments(index, self._seen, records)
+        unsaved = unsaved_segments(index, max(self._seen, index.loaded_at), records)
         numbers = self._backend.save([segment for _, segment in unsaved]) if unsaved else []
         for (number, _), saved in zip(unsaved, numbers, strict=True):
             index.keyword.mark_saved(number, saved)
@@ -376,7 +376,8 @@ class ResidentIndex:
         gone = changes.rows.difference(row.row for row in changes.live)
         for index in affected:
             try:
-                index.apply(seen_by[index.scope], gone)
+                if index.loaded_at < changes.head:
+                    index.apply(seen_by[index.scope], gone)
             except BaseException:  # such as an interruption: half of it may be in
                 self._scopes.drop(index)
                 raise

@@ -354,6 +354,16 @@ def test_an_index_is_saved_as_soon_as_it_is_made(location: str) -> None:
         assert found[0] == found[1]
 
 
+def test_an_index_read_after_an_erasing_is_saved(location: str) -> None:
+    with opened(location) as store:
+        store.store_many(f"note {n} of the whale" for n in range(200))
+        with opened(location) as reader, schema_of(location) as (connection, schema):
+            store.erase(store.store("a secret", namespace="b").id)
+            reader.recall("whale")
+            saved = connection.execute(f"SELECT namespace, count FROM {schema}.segments").fetchall()
+    assert saved == [("default", 200)]
+
+
 def test_a_soak_of_a_database_has_no_error(
     location: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
