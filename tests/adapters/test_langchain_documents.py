@@ -476,7 +476,7 @@ def test_filters_on_other_values_find_nothing(store: MemoryStore, filter: dict[s
         ({"$between": [1, 2]}, "unknown operator"),
         ({"$in": "text"}, "needs a list"),
         ({"$gt": 1, "b": 2}, "operators beside names|unknown operator"),
-        (Fraction(1, 2), "metadata.n holds a Fraction"),
+        (Fraction(1, 2), "metadata.n holds a value of type Fraction"),
     ],
     ids=repr,
 )
