@@ -11,6 +11,7 @@ from functools import cache
 from itertools import chain
 from typing import Final, NamedTuple
 
+from ..model.patterns import lazy_pattern
 from .periods import Period, asked_periods
 from .synonyms import Synonym
 from .time_words import UNSPACED, time_words, times_in_english
@@ -20,6 +21,7 @@ from .word_lists import DOUBTFUL_WORDS, FUNCTION_WORDS, STOP_WORDS, word_set
 SURE: Final = 3
 """The votes of a sure word, against 1 of a doubtful word."""
 
+_CODE: Final = lazy_pattern("[_0-9]|[a-z][A-Z]|^[A-Z]{2}")  # "est_time", "eu-west-1", "EU"
 _COMPOUNDING: Final = word_set("German Dutch Swedish")
 _SHORTEST: Final = 3, 5  # letters of the first and of the last part of a compound
 _LIKENESS: Final = 0.8  # of a compound and the last part, as of two forms of a word
@@ -48,6 +50,13 @@ def _lexicon() -> _Lexicon:
     return _Lexicon(by_language, every, frozenset(word for word in sure if len(word) > 1))
 
 
+def _is_name(token: str) -> bool:
+    """Return whether a token is an identifier, an abbreviation, or a compound as "un-merge"."""
+    spaced, every = token.lower().replace("-", " "), _lexicon().every
+    is_compound = "-" in token and every.isdisjoint((spaced, spaced.rpartition(" ")[2]))
+    return is_compound or _CODE.search(token) is not None
+
+
 def votes(token: str) -> tuple[int, int]:
     """Return the votes of a token for English, below 0 for another language, in two counts.
 
@@ -59,7 +68,8 @@ def votes(token: str) -> tuple[int, int]:
     if not token.isascii():
         return -SURE, -SURE * (first in lexicon.every)
     head, elided, _ = token.lower().partition("'")
-    foreign = not lexicon.sure.isdisjoint(words) or bool(elided and head in ELISIONS)
+    known = not lexicon.sure.isdisjoint(words) and not _is_name(token)
+    foreign = known or bool(elided and head in ELISIONS)
     against = SURE if foreign else int(token in DOUBTFUL_WORDS and token not in STOP_WORDS)
     english = first in STOP_WORDS
     return SURE * english - against, SURE * (english and first not in lexicon.every) - against
@@ -91,9 +101,10 @@ def content_terms(
 
     Of "va-t-on", nothing remains. "Die" of "Die Hard" stays, unless the token is the *first*.
     """
-    if is_unspaced(token) or (not first and token.istitle() and token.lower() in DOUBTFUL_WORDS):
-        return terms
     words = token_words(token)
+    titled = not first and token.istitle() and not DOUBTFUL_WORDS.isdisjoint(words)
+    if titled or is_unspaced(token) or _is_name(token):
+        return terms
     said = [any(word in FUNCTION_WORDS.get(name, ()) for name in names) for word in words]
     if not any(said):
         return terms

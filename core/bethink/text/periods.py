@@ -81,6 +81,7 @@ _MAY_NAME: Final = lazy_pattern(
     rf"|q[1-4]|{'|'.join((*_SEASONS, *_FEASTS))}|(?:sept|{'|'.join(name[:3] for name in MONTHS)})\b"
     rf"|{'|'.join(MONTHS)}"
 )
+_MOST: Final = 32  # periods that a text names; a longer list is no question
 
 
 class Period(NamedTuple):
@@ -116,6 +117,8 @@ def asked_periods(text: str, now: float) -> list[Period]:
                 continue
             if days is not None:
                 found.append(Period(days[0].timestamp(), days[1].timestamp()))
+            if len(found) == _MOST:
+                return found
     return found
 
 

@@ -109,9 +109,9 @@ def read_query(text: str, now: float | None = None) -> Query:
     facts = list(map(_token_facts, tokens))
     content: list[str] = []
     likely = sure = 0
-    addresses = False
+    addresses, shouted = False, text.isupper()
     for place, (terms, kept, vote, sure_vote, addressing) in enumerate(facts):
-        content += terms if len(kept) < len(terms) and _is_name(tokens, place) else kept
+        content += terms if len(kept) < len(terms) and _is_name(tokens, place, shouted) else kept
         likely += vote
         sure += sure_vote
         addresses = addresses or addressing
@@ -178,14 +178,15 @@ def _asks(tokens: Sequence[str], foreign: bool) -> bool:
     return first in _ASKING or (foreign and not QUESTION_WORDS.isdisjoint(token_words(first)))
 
 
-def _is_name(tokens: Sequence[str], place: int) -> bool:
+def _is_name(tokens: Sequence[str], place: int, shouted: bool) -> bool:
     """Return whether a token only looks like a stop word: the US, Will, and May as a month."""
     token = tokens[place]
-    if len(token) > 1 and token.isupper() and any(each != each.upper() for each in tokens):
+    if len(token) > 1 and token.isupper() and not shouted:
         return True
     if place > 0 and token in ("May", "Will"):
         return True
     if token.lower() != "may":
         return False
-    before, after = (each.lower() for each in ["", *tokens, ""][place : place + 3 : 2])
+    before = tokens[place - 1].lower() if place else ""
+    after = "".join(tokens[place + 1 : place + 2])
     return before == "in" or before[:1].isdigit() or after[:1].isdigit()

@@ -45,6 +45,13 @@ def test_function_words_and_words_of_time_tell_the_language(query: str, language
         "the und report",
         "Wifi 2025",
         "who runs Jest at 9 EST",
+        "EU GDPR",
+        "eu-west-1 region",
+        "est_time field",
+        "un-merge branch",
+        "door code",
+        "ginger ale",
+        "Ella Fitzgerald",
         "on 3 Sept 2022",
     ],
 )
@@ -62,6 +69,8 @@ def test_names_and_doubtful_words_do_not_make_a_query_foreign(query: str) -> Non
         ("Qu'a-t-on fait au week-end ?", "week end weekend"),
         ("wie war das am 2025-03-04", "2025 03 04 4 march"),
         ("müller", "muller"),
+        ("Wo liegt das Skript von eu-west-1?", "liegt skript eu west 1 euwest1"),
+        ("escritório em São Paulo", "escritor sao paulo"),
     ],
 )
 def test_only_function_words_of_the_language_say_nothing(query: str, expected: str) -> None:

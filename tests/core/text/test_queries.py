@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 
@@ -206,3 +208,11 @@ def test_a_long_text_is_searched_without_guesses_at_the_spelling() -> None:
     words = [f"wort{number}" for number in range(MAX_FUZZY_TERMS + 1)]
     assert read_query(" ".join(words[1:])).fuzzy
     assert not read_query(" ".join(words)).fuzzy
+
+
+@pytest.mark.parametrize("word", ["THE", "may", "昨天"])
+def test_a_query_of_many_equal_words_takes_no_longer_for_each_word(word: str) -> None:
+    start = time.process_time()
+    found = read_query(f"{word} " * 20_000, now=1.7e9)
+    assert time.process_time() - start < 2
+    assert len(found.periods) <= 32
