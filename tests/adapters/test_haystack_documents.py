@@ -396,3 +396,16 @@ def test_a_long_text_edited_in_the_store_comes_back_as_edited(store: MemoryStore
     store.update(record.id, content="a grey parrot")
     (found,) = documents.filter_documents()
     assert found.content == "a grey parrot"
+
+
+@pytest.mark.parametrize("sign", [">", ">=", "<", "<="])
+@pytest.mark.parametrize("number", [0, 1, 0.5, -1])
+def test_a_truth_value_is_compared_with_a_number_as_in_haystack(
+    store: MemoryStore, sign: str, number: float
+) -> None:
+    documents = BethinkDocumentStore(store)
+    documents.write_documents([Document(id=str(each), meta={"p": each}) for each in (True, False)])
+    asked = {"field": "meta.p", "operator": sign, "value": number}
+    every = documents.filter_documents()
+    wanted = [each.id for each in every if document_matches_filter(asked, each)]
+    assert [each.id for each in documents.filter_documents(asked)] == wanted

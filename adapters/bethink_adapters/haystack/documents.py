@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping, Sequence
+from operator import ge, gt, le, lt
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 _DATE: Final = re.compile(r"\d{4}-")  # Haystack compares dates by their moments
 TOLD: Final = ("author", "thread", "category", "occurred_at")
-_ORDERINGS: Final = {">": "$gt", ">=": "$gte", "<": "$lt", "<=": "$lte"}
+_ORDERINGS: Final = {">": ("$gt", gt), ">=": ("$gte", ge), "<": ("$lt", lt), "<=": ("$lte", le)}
 _MOST: Final = 2**53  # beyond, whole numbers and floats differ
 
 Where = dict[str, Any]
@@ -74,7 +75,7 @@ def narrowed(
     The second value tells whether the filter decides alone; otherwise Haystack's filter decides.
     Haystack compares more loosely than bethink: dates in any notation, 1 with True. So *judge* is
     asked which values of a meta field pass a comparison, of the documents *within* some filters.
-    A comparison by a number leaves out texts, where Haystack raises an error, and truth values.
+    A comparison by a number leaves out texts, where Haystack raises an error.
     """
     if not isinstance(filters, Mapping):
         return None, False
@@ -107,19 +108,22 @@ def _joined(
     return ({"$or": known} if operator == "OR" else {"$not": {"$and": known}}), decides
 
 
-def _compared(path: str, operator: object, value: Any) -> Where | None:
+def _compared(path: str, sign: object, value: Any) -> Where | None:
     """Return the filter of the field at *path*, None where Haystack may compare otherwise."""
-    if operator in _ORDERINGS:
-        is_ordered = _is_number(value) and not isinstance(value, bool)
-        return {path: {_ORDERINGS[operator]: value}} if is_ordered else None
-    values = value if operator in ("in", "not in") else [value]
+    if isinstance(sign, str) and sign in _ORDERINGS:
+        if not _is_number(value) or isinstance(value, bool):
+            return None
+        name, holds = _ORDERINGS[sign]
+        twins = [truth for truth in (False, True) if holds(truth, value)]
+        return {"$or": [{path: {name: value}}, {path: {"$in": twins}}]}
+    values = value if sign in ("in", "not in") else [value]
     if not isinstance(values, list) or not all(_is_number(it) or _is_plain(it) for it in values):
         return None
     equal = [twin for twin in (0, 1, False, True) if twin in values]
     among = _among(path, [*values, *equal])
-    if operator in ("==", "in"):
+    if sign in ("==", "in"):
         return among
-    return {"$not": among} if operator in ("!=", "not in") else None
+    return {"$not": among} if sign in ("!=", "not in") else None
 
 
 def _among(path: str, values: Sequence[Any]) -> Where:
