@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sqlite3
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -354,38 +357,38 @@ def test_a_number_is_compared_with_numbers_alone(documents: BethinkDocumentStore
         assert [found.meta["n"] for found in documents.filter_documents(filters)] == expected
 
 
-def test_deleting_a_document_reads_no_other(store: MemoryStore) -> None:
-    steps, documents = [0], BethinkDocumentStore(store)
+def steps_of(connection: sqlite3.Connection, call: Callable[[], object]) -> int:
+    """Return how many steps of SQLite *call* takes on *connection*."""
+    steps = 0
 
     def step() -> int:
-        steps[-1] += 1
+        nonlocal steps
+        steps += 1
         return 0
 
+    connection.set_progress_handler(step, 1)
+    call()
+    connection.set_progress_handler(None, 0)
+    return steps
+
+
+def test_deleting_a_document_reads_no_other(store: MemoryStore) -> None:
+    steps, documents = list[int](), BethinkDocumentStore(store)
     for beside in (100, 1000):
         documents.write_documents([Document(id=f"{beside}/{n}") for n in range(beside)])
         with store._engine.writing() as transaction:
             connection = transaction.writer._connection  # type: ignore[attr-defined]
-        connection.set_progress_handler(step, 1)
-        documents.delete_documents([f"{beside}/7"])
-        connection.set_progress_handler(None, 0)
-        steps.append(0)
+        steps.append(steps_of(connection, partial(documents.delete_documents, [f"{beside}/7"])))
     assert 0 < steps[1] < steps[0] + 100
 
 
 def test_writing_a_document_reads_no_other(store: MemoryStore) -> None:
-    steps, documents = [0], BethinkDocumentStore(store)
-
-    def step() -> int:
-        steps[-1] += 1
-        return 0
-
+    steps, documents = list[int](), BethinkDocumentStore(store)
     for beside in (100, 1000):
         documents.write_documents([Document(id=f"{beside}/{n}") for n in range(beside)])
+        new = Document(id=f"new {beside}", content="x")
         with store._engine.backend._connections.reading() as connection:  # type: ignore[attr-defined]
-            connection.set_progress_handler(step, 1)
-            documents.write_documents([Document(id=f"new {beside}", content="x")])
-            connection.set_progress_handler(None, 0)
-        steps.append(0)
+            steps.append(steps_of(connection, partial(documents.write_documents, [new])))
     assert steps[1] < steps[0] + 100
 
 

@@ -21,7 +21,7 @@ from ..shared.extras import require
 from ..shared.opening import StoreOrPath, open_store, path_of
 from ..shared.texts import askable, written
 from ..shared.turns import alone
-from .documents import TOLD, narrowed, to_document, to_item
+from .documents import TOLD, Where, narrowed, to_document, to_item
 from .metadata import MetaFields
 
 if TYPE_CHECKING:
@@ -59,9 +59,9 @@ class BethinkDocumentStore(MetaFields):
 
     def field_values(self, name: str, filters: Filters = None) -> list[Any]:
         """Return the value of a meta field in each document that passes *filters*."""
-        where, decides = narrowed(filters, self._judged)
-        if name in TOLD or (filters and not decides):
-            return [document.meta.get(name) for document in self.filter_documents(filters)]
+        where, left = self._narrowed(filters)
+        if name in TOLD or left:
+            return [document.meta.get(name) for _, document in self._chosen(where, left)]
         path = ("metadata", name)
         return values(self.store, namespace=self.namespace, where=where, path=path)
 
@@ -130,9 +130,9 @@ class BethinkDocumentStore(MetaFields):
         With an *embedding*, documents are compared by the written embeddings; words alone find
         documents without embeddings. Documents with nothing in common are not returned.
         """
-        where, decides = narrowed(filters, self._judged)
-        if filters and not decides:
-            where = {"id": {"$in": [record.id for record, _ in self._passing(filters)]}}
+        where, left = self._narrowed(filters)
+        if left:
+            where = {"id": {"$in": [record.id for record, _ in self._chosen(where, left)]}}
         found = self.store.recall(
             askable(query),
             k=top_k,
@@ -166,13 +166,21 @@ class BethinkDocumentStore(MetaFields):
         return self.store.all(namespace=self.namespace, where=where)
 
     def _passing(self, filters: Filters) -> list[tuple[MemoryRecord, Document]]:
+        return self._chosen(*self._narrowed(filters))
+
+    def _narrowed(self, filters: Filters) -> tuple[Where | None, Filters]:
+        """Return the filter of the records, and *filters* if left for Haystack to decide."""
+        where, decides = narrowed(filters, self._judged)
+        return where, None if decides else filters
+
+    def _chosen(self, where: Where | None, left: Filters) -> list[tuple[MemoryRecord, Document]]:
+        """Return the records that pass *where*, with their documents, which pass *left*."""
         from haystack.utils.filters import document_matches_filter
 
-        where, decides = narrowed(filters, self._judged)
         pairs = [(record, to_document(record)) for record in self._there(where)]
-        if not filters or decides:
+        if not left:
             return pairs
-        asked = dict(filters)
+        asked = dict(left)
         return [pair for pair in pairs if document_matches_filter(asked, pair[1])]
 
     def _judged(
