@@ -50,7 +50,7 @@ def _lexicon() -> _Lexicon:
     return _Lexicon(by_language, every, frozenset(word for word in sure if len(word) > 1))
 
 
-def _is_name(token: str) -> bool:
+def _is_code(token: str) -> bool:
     """Return whether a token is an identifier, an abbreviation, or a compound as "un-merge"."""
     spaced, every = token.lower().replace("-", " "), _lexicon().every
     is_compound = "-" in token and every.isdisjoint((spaced, spaced.rpartition(" ")[2]))
@@ -68,7 +68,7 @@ def votes(token: str) -> tuple[int, int]:
     if not token.isascii():
         return -SURE, -SURE * (first in lexicon.every)
     head, elided, _ = token.lower().partition("'")
-    known = not lexicon.sure.isdisjoint(words) and not _is_name(token)
+    known = not lexicon.sure.isdisjoint(words) and not _is_code(token)
     foreign = known or bool(elided and head in ELISIONS)
     against = SURE if foreign else int(token in DOUBTFUL_WORDS and token not in STOP_WORDS)
     english = first in STOP_WORDS
@@ -103,7 +103,7 @@ def content_terms(
     """
     words = token_words(token)
     titled = not first and token.istitle() and not DOUBTFUL_WORDS.isdisjoint(words)
-    if titled or is_unspaced(token) or _is_name(token):
+    if titled or is_unspaced(token) or _is_code(token):
         return terms
     said = [any(word in FUNCTION_WORDS.get(name, ()) for name in names) for word in words]
     if not any(said):

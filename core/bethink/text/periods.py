@@ -62,10 +62,10 @@ _BEFORE: Final = lazy_pattern(
 )
 _A_YEAR: Final = lazy_pattern(rf"\b{_YEAR}\b")
 # "In May last year", and "last year at Easter".
-_OF_A_YEAR: Final = rf"((?:{'|'.join((*MONTHS, *_SEASONS, *_FEASTS))})\b)"
-_YEAR_AFTER: Final = lazy_pattern(rf"\b{_OF_A_YEAR},?(?: of)?(?: the)? (last|this) year\b")
+_OF_A_YEAR: Final = rf"(?:{'|'.join((*MONTHS, *_SEASONS, *_FEASTS))})\b"
+_YEAR_AFTER: Final = lazy_pattern(rf"\b({_OF_A_YEAR}),?(?: of)?(?: the)? (last|this) year\b")
 _YEAR_BEFORE: Final = lazy_pattern(
-    rf"\b(last|this) year,? ((?:in|at|over|during|on) (?:the )?{_OF_A_YEAR[1:-1]})"
+    rf"\b(last|this) year,? ((?:in|at|over|during|on) (?:the )?{_OF_A_YEAR})"
 )
 _BETWEEN: Final = lazy_pattern(
     r"\b(?:between|from) (\S+(?: \S+)?(?: \d{4})?) (?:and|to|until) (\S+(?: \S+){0,2})"
