@@ -7,6 +7,7 @@ from .aio import finish_in_thread as finish_in_thread
 from .aio import make_async as make_async
 from .aio import make_async_write as make_async_write
 from .calls import explaining as explaining
+from .calls import right_names as right_names
 from .calls import suggesting as suggesting
 from .calls import unknown_name as unknown_name
 from .embedders import check_embedder as check_embedder

@@ -27,9 +27,13 @@ def other_names() -> dict[str, list[str]]:
     return found
 
 
-def right_names(wrong: str, known: Collection[str]) -> str:
-    """Return the names among *known* that are called *wrong* elsewhere, as a remedy to read."""
-    return " or ".join(repr(name) for name in other_names().get(wrong, ()) if name in known)
+def right_names(wrong: str, known: Collection[str]) -> list[str]:
+    """Return the names among *known* that are called *wrong* elsewhere."""
+    return [name for name in other_names().get(wrong, ()) if name in known]
+
+
+def _quoted(names: Collection[str]) -> str:
+    return " or ".join(map(repr, names))
 
 
 def missing_attribute(owner: str, name: str, of: object, remedy: str = "") -> AttributeError:
@@ -39,7 +43,7 @@ def missing_attribute(owner: str, name: str, of: object, remedy: str = "") -> At
     """
     message = f"{owner} has no attribute {name!r}"
     known = dir(of) if name in other_names() else ()  # frameworks ask for many absent names
-    right = "" if name.startswith("_") else right_names(name, known) or remedy
+    right = "" if name.startswith("_") else _quoted(right_names(name, known)) or remedy
     if right:
         return AttributeError(f"{message}; use {right}", name=None)  # so Python adds no guess
     return AttributeError(message)
@@ -49,7 +53,7 @@ def unknown_name(what: str, name: str, known: Collection[str]) -> ArgumentError:
     """Return the error of an unknown *name*, with the right name, or else the *known* names."""
     from difflib import get_close_matches
 
-    right = right_names(name, known) or "".join(map(repr, get_close_matches(name, known, 1, 0.75)))
+    right = _quoted(right_names(name, known) or get_close_matches(name, known, 1, 0.75))
     remedy = f"use {right}" if right else f"known: {', '.join(known) or 'none'}"
     return ArgumentError(f"unknown {what} {name!r}; {remedy}")
 

@@ -26,6 +26,7 @@ def _listed(text: str) -> list[str]:
     return [each.strip() for each in text.split(",")]
 
 
+_LABELS: Final[Mapping[str, Any]] = {"type": _listed, "action": "extend", "metavar": "TAG"}
 IDS: Final = argument("ids", nargs="+", metavar="ID", help="whole ids, or the last characters")
 ID: Final = argument("id", metavar="ID", help="the whole id, or the last characters")
 EVERYWHERE: Final = argument(
@@ -56,9 +57,7 @@ FILTER: Final = (
     argument("--category", help="only memories of the category"),
     argument(
         "--tag",
-        type=_listed,
-        action="extend",
-        metavar="TAG",
+        **_LABELS,
         help="only memories with the tag, or with all of a,b; may be repeated",
     ),
     argument("--author", help="only memories of the author"),
@@ -89,14 +88,7 @@ _JSONS: Final = {"value": """, such as 5 or '"red"'""", "metadata": """, such as
 FIELDS: Final = (
     argument("--key", help="name of a fact: a new text under the key replaces the old text"),
     argument("--category", help="kind of memory, such as decision"),
-    argument(
-        "--tag",
-        type=_listed,
-        action="extend",
-        metavar="TAG",
-        dest="tags",
-        help="a label, or several as a,b; may be repeated",
-    ),
+    argument("--tag", **_LABELS, dest="tags", help="a label, or several as a,b; may be repeated"),
     argument("--importance", type=float, metavar="0..1", help="how much the memory matters (0.5)"),
     argument("--confidence", type=float, metavar="0..1", help="how sure the memory is (1)"),
     argument("--author", help="who said the text"),

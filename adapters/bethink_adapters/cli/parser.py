@@ -136,11 +136,10 @@ def _meant(word: str) -> Sequence[str]:
     """Return the commands that are called *word* elsewhere, else the command spelled most alike."""
     from difflib import get_close_matches
 
-    from bethink.adapting import unknown_name
+    from bethink.adapting import right_names
 
     names = [each.name for group in GROUPS.values() for each in group]
-    _, _, right = str(unknown_name("command", word, names)).partition("; use ")
-    return right.replace("'", "").split(" or ") if right else get_close_matches(word, BY_NAME, 1)
+    return right_names(word, names) or get_close_matches(word, BY_NAME, 1)
 
 
 class _Formatter(RawDescriptionHelpFormatter):
